@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
-    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
@@ -41,7 +41,9 @@ pub fn def() -> ComponentDef {
                     durable: modes, xattrs, targets (of symbolic links), exchanged (the second \
                     directory of an exchange), held (the directory of a file that was removed \
                     while it was open), holes (a file in which one was punched), shifted (a file \
-                    from which a range was taken, or into which one was put), unnamed (a file \
+                    from which a range was taken, or into which one was put), appends (a file \
+                    that was opened with O_APPEND), direct (with O_DIRECT), copies (a file to \
+                    which copy_file_range has copied), unnamed (a file \
                     that was made without a name), clones (a file that is one)",
                 default: "none",
             },
@@ -119,6 +121,9 @@ enum Lies {
     Held,
     Holes,
     Shifted,
+    Appends,
+    Direct,
+    Copies,
     Unnamed,
     Clones,
 }
@@ -161,6 +166,9 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("held", Lies::Held),
         ("holes", Lies::Holes),
         ("shifted", Lies::Shifted),
+        ("appends", Lies::Appends),
+        ("direct", Lies::Direct),
+        ("copies", Lies::Copies),
         ("unnamed", Lies::Unnamed),
         ("clones", Lies::Clones),
     ];
@@ -478,6 +486,16 @@ impl Files for Liar {
             _ => self.files.open_synced(path, flags, synced),
         }
     }
+    fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
+        let fd = self.files.open_flagged(path, flags, flag)?;
+        let inode = self.files.fstat(fd)?.inode;
+        self.open.borrow_mut().insert(fd, inode);
+        match flag {
+            WriteFlag::Append => self.skips(Lies::Appends, inode),
+            WriteFlag::Direct => self.skips(Lies::Direct, inode),
+        }
+        Ok(fd)
+    }
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         if self.lies != Lies::Msync {
             return self.files.write_mapped(fd, offset, data);
@@ -584,5 +602,9 @@ impl Files for Liar {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.files.clone_file(from, to)?;
         self.skips_file(Lies::Clones, to)
+    }
+    fn copy_range(&self, from: Fd, to: Fd, offset: u64, len: u64) -> Result<()> {
+        self.files.copy_range(from, to, offset, len)?;
+        self.skips_file(Lies::Copies, to)
     }
 }

@@ -8,19 +8,20 @@
 
 use std::cell::{Cell, Ref, RefCell};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use explode_ramdisk::files::{
-    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
-use libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
+use libc::{SYNC_FILE_RANGE_WRITE, copy_file_range, off_t, sync_file_range};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{
-    AtFlags, FallocateFlags, OFlag, RenameFlags, fallocate, open, openat, readlinkat, renameat,
-    renameat2,
+    AtFlags, FallocateFlags, FcntlArg, OFlag, RenameFlags, fallocate, fcntl, open, openat,
+    readlinkat, renameat, renameat2,
 };
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat, umask};
@@ -256,6 +257,9 @@ impl Files for MountedFiles {
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         self.may_change();
         let file = self.file(fd)?;
+        let is_direct = fcntl(&*file, FcntlArg::F_GETFL)? & OFlag::O_DIRECT.bits() != 0;
+        let copy = is_direct.then(|| Aligned::copy_of(data));
+        let data = copy.as_ref().map_or(data, Aligned::bytes);
         let mut done = 0;
         while done < data.len() {
             let at =
@@ -391,6 +395,14 @@ impl Files for MountedFiles {
         self.open_with(path, flags, synced)
     }
 
+    fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
+        let flag = match flag {
+            WriteFlag::Append => OFlag::O_APPEND,
+            WriteFlag::Direct => OFlag::O_DIRECT,
+        };
+        self.open_with(path, flags, flag)
+    }
+
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         self.may_change();
         let size = self.fstat(fd)?.size;
@@ -494,5 +506,43 @@ impl Files for MountedFiles {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.may_change();
         attributes::clone(&*self.file(from)?, &*self.file(to)?)
+    }
+
+    fn copy_range(&self, from: Fd, to: Fd, offset: u64, len: u64) -> Result<()> {
+        self.may_change();
+        let (from, to) = (self.file(from)?, self.file(to)?);
+        let place = off_t::try_from(offset).map_err(|_| Errno::EINVAL)?;
+        let (mut read, mut written, mut left) = (place, place, len as usize);
+        while left > 0 {
+            let (source, target) = (from.as_raw_fd(), to.as_raw_fd());
+            // SAFETY: both descriptors are open, and the offsets are places of this function.
+            let copied =
+                unsafe { copy_file_range(source, &mut read, target, &mut written, left, 0) };
+            match Errno::result(copied)? {
+                0 => return Err(Errno::EINVAL),
+                some => left -= some as usize,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes at an address that direct writes accept.
+struct Aligned {
+    buffer: Vec<u8>,
+    range: Range<usize>,
+}
+
+impl Aligned {
+    fn copy_of(data: &[u8]) -> Aligned {
+        let mut buffer = vec![0; data.len() + PAGE as usize];
+        let start = buffer.as_ptr().align_offset(PAGE as usize);
+        let range = start..start + data.len();
+        buffer[range.clone()].copy_from_slice(data);
+        Aligned { buffer, range }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
     }
 }

@@ -1,7 +1,7 @@
 //! Single calls with the results that both kinds of files have, and the few that differ.
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags};
+use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, WriteFlag};
 use nix::errno::Errno;
 
 use crate::{EXCLUSIVE, directory, on_both, simulated};
@@ -107,6 +107,23 @@ fn contents_holes_and_sizes() {
         let fd = files.open("/f", OpenFlags::EXISTING).unwrap();
         assert_eq!(files.pwrite(fd, u64::MAX - 1, b"too far"), Err(Errno::EFBIG));
         assert_eq!(files.ftruncate(fd, u64::MAX), Err(Errno::EFBIG));
+    });
+}
+
+#[test]
+fn appended_and_copied_bytes() {
+    on_both(|files| {
+        write(files, "/f", b"one");
+        let fd = files.open_flagged("/f", OpenFlags::EXISTING, WriteFlag::Append).unwrap();
+        files.pwrite(fd, 3, b"two").unwrap();
+        files.close(fd).unwrap();
+        assert_eq!(files.read_file("/f").unwrap(), b"onetwo");
+        write(files, "/g", b"1");
+        let open = |path| files.open(path, OpenFlags::EXISTING).unwrap();
+        let (from, to) = (open("/f"), open("/g"));
+        files.copy_range(from, to, 2, 3).unwrap();
+        assert_eq!(files.read_file("/g").unwrap(), b"1\0etw");
+        assert_eq!(files.copy_range(from, to, 7, 1), Err(Errno::EINVAL));
     });
 }
 

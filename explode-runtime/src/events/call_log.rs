@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::files::{
     Fallocate, Fd, FileKind, Files, FsAbility, FsCall, NAMELESS, OpenFiles, OpenFlags, Renaming,
-    Result, Stat, Synced, WriteMethod,
+    Result, Stat, Synced, WriteFlag, WriteMethod,
 };
 
 use super::logged_call::{LoggedAction, LoggedCall};
@@ -231,6 +231,10 @@ impl Files for LoggingFiles {
         self.log.opened(path, synced.into(), flags, || self.files.open_synced(path, flags, synced))
     }
 
+    fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
+        self.log.opened(path, flag.into(), flags, || self.files.open_flagged(path, flags, flag))
+    }
+
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let (path, method) = (self.log.path(fd), WriteMethod::Mapped);
         let call = FsCall::Pwrite { path, offset, data: data.to_vec(), method };
@@ -301,6 +305,12 @@ impl Files for LoggingFiles {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         let call = FsCall::Clone { from: self.log.path(from), to: self.log.path(to) };
         self.log.made(call, || self.files.clone_file(from, to))
+    }
+
+    fn copy_range(&self, from: Fd, to: Fd, offset: u64, len: u64) -> Result<()> {
+        let (source, target) = (self.log.path(from), self.log.path(to));
+        let call = FsCall::CopyRange { from: source, to: target, offset, len };
+        self.log.made(call, || self.files.copy_range(from, to, offset, len))
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {

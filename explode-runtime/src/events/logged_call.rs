@@ -49,6 +49,7 @@ impl LoggedCall {
                 FsCall::OpenUnnamed { .. }
                 | FsCall::Close { .. }
                 | FsCall::Pwrite { .. }
+                | FsCall::CopyRange { .. }
                 | FsCall::Fsync { .. }
                 | FsCall::Fdatasync { .. }
                 | FsCall::FsyncDir { .. }
@@ -85,8 +86,12 @@ impl LoggedCall {
             (path == NAMELESS)
                 .then_some("a file that has lost its name, or never had one, is still in use in it")
         };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let LoggedAction::Call(call) = &self.what else { return None };
         match call {
+            FsCall::CopyRange { from, .. } if !from.chars().all(is_plain) => {
+                Some("it copies from a file whose name xfs_io does not read")
+            }
             FsCall::Exchange { .. } => Some("two names change places in it (RENAME_EXCHANGE)"),
             FsCall::OpenUnnamed { .. } => Some("a file is made without a name in it (O_TMPFILE)"),
             call => call.paths().into_iter().find_map(nameless),

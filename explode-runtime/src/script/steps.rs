@@ -112,6 +112,10 @@ fn of_call(call: &FsCall) -> (String, String) {
         FsCall::Clone { from, to } => {
             (format!("cp --reflink=always {} {}", path(from), path(to)), "ioctl FICLONE")
         }
+        FsCall::CopyRange { from, to, offset, len } => {
+            let copy = format!("copy_range -s {offset} -d {offset} -l {len} $mnt{from}");
+            (format!("xfs_io -c \"{copy}\" {}", path(to)), "copy_file_range")
+        }
         FsCall::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs"),
         FsCall::Sync => ("sync".to_owned(), "sync"),
     };
@@ -140,6 +144,7 @@ pub(super) fn programs(done: &[LoggedCall]) -> impl Iterator<Item = &'static str
             Some("setfattr")
         }
         LoggedAction::Call(FsCall::Fallocate { .. }) => Some("fallocate"),
+        LoggedAction::Call(FsCall::CopyRange { .. }) => Some("xfs_io"),
         _ => None,
     })
 }
@@ -159,6 +164,8 @@ fn write(
         WriteMethod::Mapped => {
             (" && sync -d", "stored through a shared mapping, and msync; dd and fdatasync here")
         }
+        WriteMethod::Appended => (" oflag=append", "pwrite through O_APPEND"),
+        WriteMethod::Direct => (" oflag=direct", "pwrite through O_DIRECT"),
     };
     let comment = format!("{call}: {len} bytes at byte {at} of \"{file}\"");
     if len == 0 {
@@ -281,6 +288,10 @@ mod tests {
             (
                 FsCall::Clone { from: path(), to: "/b".into() },
                 "cp --reflink=always \"$mnt/a\" \"$mnt/b\"",
+            ),
+            (
+                FsCall::CopyRange { from: path(), to: "/b".into(), offset: 0, len: 4096 },
+                "xfs_io -c \"copy_range -s 0 -d 0 -l 4096 $mnt/a\" \"$mnt/b\"",
             ),
         ] {
             assert_eq!(call(action), line);

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::call_text::CallText;
-use super::{Fallocate, OpenFlags, Synced};
+use super::{Fallocate, OpenFlags, Synced, WriteFlag};
 
 /// The path of an open file that has lost its name or never had one.
 pub const NAMELESS: &str = "?";
@@ -31,6 +31,8 @@ pub enum FsCall {
     Fallocate { path: String, mode: Fallocate, offset: u64, len: u64 },
     /// `FICLONE`: the second file shares the contents of the first.
     Clone { from: String, to: String },
+    /// copy_file_range(2): a range of the first file is copied to the same place in the second.
+    CopyRange { from: String, to: String, offset: u64, len: u64 },
     /// fsync(2) of a file.
     Fsync { path: String },
     /// Makes the data of a file durable: fdatasync(2).
@@ -82,6 +84,10 @@ pub enum WriteMethod {
     Synced,
     /// A store through a shared mapping, and msync(2).
     Mapped,
+    /// pwrite(2) to a file that is open with `O_APPEND`, at its end.
+    Appended,
+    /// pwrite(2) to a file that is open with `O_DIRECT`.
+    Direct,
 }
 
 impl From<Synced> for WriteMethod {
@@ -89,6 +95,15 @@ impl From<Synced> for WriteMethod {
         match synced {
             Synced::Data => WriteMethod::DataSynced,
             Synced::All => WriteMethod::Synced,
+        }
+    }
+}
+
+impl From<WriteFlag> for WriteMethod {
+    fn from(flag: WriteFlag) -> WriteMethod {
+        match flag {
+            WriteFlag::Append => WriteMethod::Appended,
+            WriteFlag::Direct => WriteMethod::Direct,
         }
     }
 }
@@ -115,6 +130,7 @@ impl FsCall {
             | FsCall::Setxattr { path, .. }
             | FsCall::Removexattr { path, .. } => vec![path],
             FsCall::Clone { from, to }
+            | FsCall::CopyRange { from, to, .. }
             | FsCall::Link { from, to }
             | FsCall::LinkOpen { from, to }
             | FsCall::Rename { from, to }
@@ -138,6 +154,7 @@ impl FsCall {
             | FsCall::Ftruncate { .. }
             | FsCall::Fallocate { .. }
             | FsCall::Clone { .. }
+            | FsCall::CopyRange { .. }
             | FsCall::Mkdir { .. }
             | FsCall::Rmdir { .. }
             | FsCall::Unlink { .. }
@@ -185,6 +202,8 @@ impl FsCall {
                     WriteMethod::DataSynced => ("pwrite", "O_DSYNC"),
                     WriteMethod::Synced => ("pwrite", "O_SYNC"),
                     WriteMethod::Mapped => ("store, msync", ""),
+                    WriteMethod::Appended => ("pwrite", "O_APPEND"),
+                    WriteMethod::Direct => ("pwrite", "O_DIRECT"),
                 };
                 let span = Some((*offset, data.len() as u64));
                 CallText { span, ..with(of(call, path), flag) }
@@ -195,6 +214,9 @@ impl FsCall {
                 CallText { span: Some((*offset, *len)), ..CallText::bare(&head) }
             }
             FsCall::Clone { from, to } => two("ficlone", from, to),
+            FsCall::CopyRange { from, to, offset, len } => {
+                CallText { span: Some((*offset, *len)), ..two("copy_file_range", from, to) }
+            }
             FsCall::Fsync { path } | FsCall::FsyncDir { path } => of("fsync", path),
             FsCall::Fdatasync { path } => of("fdatasync", path),
             FsCall::Syncfs => CallText::bare("syncfs"),

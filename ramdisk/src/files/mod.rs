@@ -64,6 +64,15 @@ pub enum Synced {
     All,
 }
 
+/// A flag of `open(2)` that changes the way in which a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WriteFlag {
+    /// `O_APPEND`: each write goes to the end of the file.
+    Append,
+    /// `O_DIRECT`: writes do not use the page cache. Offsets and lengths are multiples of 512.
+    Direct,
+}
+
 /// An ability that some implementations of [`Files`] have and others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FsAbility {
@@ -189,6 +198,11 @@ pub trait Files {
     fn open_synced(&self, _path: &str, _flags: OpenFlags, _synced: Synced) -> Result<Fd> {
         Err(Errno::EOPNOTSUPP)
     }
+    /// Opens a file that is written with a flag. The offset of a write with `O_APPEND` must be the
+    /// size of the file.
+    fn open_flagged(&self, _path: &str, _flags: OpenFlags, _flag: WriteFlag) -> Result<Fd> {
+        Err(Errno::EOPNOTSUPP)
+    }
     /// Stores `data` at a byte offset through a shared mapping, then calls `msync(2)` with
     /// `MS_SYNC` on the range. `EINVAL` beyond the end of the file.
     fn write_mapped(&self, _fd: Fd, _offset: u64, _data: &[u8]) -> Result<()> {
@@ -243,6 +257,11 @@ pub trait Files {
     }
     /// Makes an empty file share the contents of another one (`FICLONE`).
     fn clone_file(&self, _from: Fd, _to: Fd) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Copies a range of a file to the same place in another one (`copy_file_range(2)`). `offset`
+    /// and `len` are in bytes. `EINVAL` if the range reaches beyond the end of `from`.
+    fn copy_range(&self, _from: Fd, _to: Fd, _offset: u64, _len: u64) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::call::{FsCall, NAMELESS, WriteMethod};
-use super::{Fd, Files, OpenFlags, Renaming, Result, Synced};
+use super::{Fd, Files, OpenFlags, Renaming, Result, Synced, WriteFlag};
 
 /// The path of each open file, and the method of writes to it.
 #[derive(Clone, Debug, Default, Hash)]
@@ -129,6 +129,9 @@ impl<'a> Session<'a> {
             FsCall::Clone { from, to } => {
                 self.on_plain(from, |from| self.on_plain(to, |to| files.clone_file(from, to)))?
             }
+            FsCall::CopyRange { from, to, offset, len } => self.on_plain(from, |from| {
+                self.on_plain(to, |to| files.copy_range(from, to, *offset, *len))
+            })?,
             FsCall::Fsync { path } => self.on_plain(path, |fd| files.fsync(fd))?,
             FsCall::Fdatasync { path } => self.on_plain(path, |fd| files.fdatasync(fd))?,
             FsCall::FsyncDir { path } => files.sync_dir(path)?,
@@ -184,6 +187,8 @@ impl<'a> Session<'a> {
         let fd = match method {
             WriteMethod::DataSynced => self.files.open_synced(path, existing, Synced::Data)?,
             WriteMethod::Synced => self.files.open_synced(path, existing, Synced::All)?,
+            WriteMethod::Appended => self.files.open_flagged(path, existing, WriteFlag::Append)?,
+            WriteMethod::Direct => self.files.open_flagged(path, existing, WriteFlag::Direct)?,
             WriteMethod::Plain | WriteMethod::Mapped => self.files.open(path, existing)?,
         };
         let worked = work(fd);

@@ -11,7 +11,9 @@ use nix::errno::Errno;
 
 use super::granule::Granule;
 use super::mounted::MountedSimFiles;
-use super::{Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced};
+use super::{
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
+};
 use crate::Storage;
 
 /// A simulated file system. Its clones refer to the same file system, with the same open files.
@@ -202,6 +204,11 @@ impl Files for SimFiles {
         self.operation("open", |mounted| mounted.open(path, flags, Some(synced)))
     }
 
+    /// Ignores the flag: all writes go to the place that they name, and nothing is cached.
+    fn open_flagged(&self, path: &str, flags: OpenFlags, _flag: WriteFlag) -> Result<Fd> {
+        self.open(path, flags)
+    }
+
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let size = self.fstat(fd)?.size;
         if offset.checked_add(data.len() as u64).is_none_or(|end| end > size) {
@@ -289,6 +296,14 @@ impl Files for SimFiles {
             let file = mounted.file(fd)?;
             mounted.tree.fallocate(file, how, offset, len)
         })
+    }
+
+    fn copy_range(&self, from: Fd, to: Fd, offset: u64, len: u64) -> Result<()> {
+        let mut bytes = vec![0; usize::try_from(len).map_err(|_| Errno::EINVAL)?];
+        if self.pread(from, offset, &mut bytes)? < bytes.len() {
+            return Err(Errno::EINVAL);
+        }
+        self.pwrite(to, offset, &bytes)
     }
 
     /// Copies the contents instead of sharing them. `EINVAL` if `to` is not empty.

@@ -128,4 +128,10 @@ fn ranges_and_clones() {
     files.clone_file(fd, other).unwrap();
     assert!(files.read_file("/g").unwrap() == files.read_file("/f").unwrap());
     assert_eq!(files.clone_file(fd, other), Err(Errno::EINVAL));
+    files.pwrite(fd, 10, b"copied").unwrap();
+    files.copy_range(fd, other, 12, 4).unwrap();
+    let (mut found, size) = ([0; 8], files.fstat(fd).unwrap().size);
+    files.pread(other, 11, &mut found).unwrap();
+    assert_eq!((&found[1..5], found[0] == found[5]), (&b"pied"[..], true));
+    assert_eq!(files.copy_range(fd, other, size - 1, 2), Err(Errno::EINVAL));
 }

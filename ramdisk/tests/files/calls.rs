@@ -148,7 +148,12 @@ fn each_call_is_its_system_calls() {
     let opened = |call: &str| vec![OPEN.to_owned(), call.to_owned(), "close(Fd(7),)".to_owned()];
     const OPEN: &str =
         r#"open("/a", OpenFlags { create: false, exclusive: false, truncate: false })"#;
-    let cases: [(FsCall, Vec<String>, &str); 8] = [
+    let flagged = |flag: &str| {
+        let open = OPEN.replace("open(", "open_flagged(").replace(" })", &format!(" }}, {flag})"));
+        vec![open, "pwrite(Fd(10), 9, [97, 98])".to_owned(), "close(Fd(10),)".to_owned()]
+    };
+    let written = |method| FsCall::Pwrite { path: path(), offset: 9, data: b"ab".to_vec(), method };
+    let cases: [(FsCall, Vec<String>, &str); 11] = [
         (
             FsCall::pwrite("/a", 5, b"ab".to_vec()),
             opened("pwrite(Fd(7), 5, [97, 98])"),
@@ -179,6 +184,15 @@ fn each_call_is_its_system_calls() {
             opened("fallocate(Fd(7), PunchHole, 0, 4096)"),
             "fallocate /a punch-hole 0+4096",
         ),
+        (
+            FsCall::CopyRange { from: path(), to: path(), offset: 5, len: 6 },
+            [OPEN, OPEN, "copy_range(Fd(7), Fd(7), 5, 6)", "close(Fd(7),)", "close(Fd(7),)"]
+                .map(str::to_owned)
+                .to_vec(),
+            "copy_file_range /a /a 5+6",
+        ),
+        (written(WriteMethod::Appended), flagged("Append"), "pwrite /a 9+2 O_APPEND"),
+        (written(WriteMethod::Direct), flagged("Direct"), "pwrite /a 9+2 O_DIRECT"),
     ];
     for (call, made, line) in cases {
         let noting = Noting::default();

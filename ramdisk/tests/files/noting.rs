@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use explode_ramdisk::files::{
-    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
 
 /// Files that record each call with its arguments.
@@ -89,6 +89,8 @@ noting! {
     syncfs() -> Result<()> = Ok(());
     open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING,
         synced: Synced = Synced::Data) -> Result<Fd> = Ok(Fd(8));
+    open_flagged(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING,
+        flag: WriteFlag = WriteFlag::Append) -> Result<Fd> = Ok(Fd(10));
     write_mapped(fd: Fd = Fd(7), offset: u64 = 5, data: &[u8] = b"ab") -> Result<()> = Ok(());
     symlink(target: &str = "to", path: &str = "/l") -> Result<()> = Ok(());
     readlink(path: &str = "/l") -> Result<String> = Ok("to".to_owned());
@@ -106,5 +108,7 @@ noting! {
     fallocate(fd: Fd = Fd(7), how: Fallocate = Fallocate::KeepSize, offset: u64 = 5,
         len: u64 = 6) -> Result<()> = Ok(());
     clone_file(from: Fd = Fd(7), to: Fd = Fd(8)) -> Result<()> = Ok(());
+    copy_range(from: Fd = Fd(7), to: Fd = Fd(8), offset: u64 = 5, len: u64 = 6) -> Result<()> =
+        Ok(());
     read_file(path: &str = "/a") -> Result<Vec<u8>> = Ok(b"one".to_vec());
 }

@@ -10,6 +10,10 @@ impl File {
     /// place count as written. `None` if the call writes nothing.
     pub fn follow<'a>(&mut self, call: &FsCall, after: &'a [u8]) -> Option<(usize, &'a [u8])> {
         let (at, end) = match call {
+            FsCall::Open { flags, .. } if flags.truncate => {
+                self.truncate(0);
+                return None;
+            }
             FsCall::Ftruncate { size, .. } => {
                 self.truncate(*size as usize);
                 return None;
@@ -22,6 +26,7 @@ impl File {
             FsCall::Pwrite { offset, data, .. } => {
                 (*offset as usize, *offset as usize + data.len())
             }
+            FsCall::CopyRange { offset, len, .. } => (*offset as usize, (*offset + *len) as usize),
             FsCall::Fallocate { mode, offset, len, .. } => {
                 let (at, end) = (*offset as usize, (*offset + *len) as usize);
                 match mode {

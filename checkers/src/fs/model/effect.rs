@@ -35,6 +35,11 @@ impl Abstract {
                 let bytes = self.open_mut(from).clone();
                 *self.open_mut(to) = bytes;
             }
+            FsCall::CopyRange { from, to, offset, len } => {
+                let (at, end) = (*offset as usize, (*offset + *len) as usize);
+                let bytes = self.open_mut(from)[at..end].to_vec();
+                write(self.open_mut(to), at, &bytes);
+            }
             FsCall::Mkdir { path } => {
                 self.add(path, ModelNode::Directory(Default::default()));
             }
@@ -159,6 +164,13 @@ mod tests {
             FsCall::LinkOpen { from: path(NAMELESS), to: path("/n") },
             FsCall::Close { path: path("/n") },
             FsCall::Clone { from: path("/m"), to: path("/n") },
+            FsCall::pwrite("/m", 0, vec![9; 20]),
+            FsCall::CopyRange { from: path("/m"), to: path("/n"), offset: 5, len: 10 },
+            FsCall::Open {
+                path: path("/m"),
+                flags: OpenFlags { truncate: true, ..OpenFlags::EXISTING },
+            },
+            FsCall::Close { path: path("/m") },
             FsCall::Open { path: path("/n"), flags: OpenFlags::EXISTING },
             FsCall::Unlink { path: path("/n") },
             FsCall::pwrite(NAMELESS, 0, vec![3; 10]),

@@ -9,8 +9,8 @@ pub const CALLS: OptionDef = OptionDef {
     about: "available system calls: all (the eight of the paper), names (without ftruncate and \
             pwrite), more; or these, with commas between \
             them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, \
-            punch, zero, shift, tmpfile, held, mmap, \
-            reflink",
+            punch, zero, shift, tmpfile, held, mmap, reflink; and those that more lacks: \
+            truncate, append, direct, o-sync, copy",
     default: "all",
 };
 
@@ -46,11 +46,21 @@ pub enum Group {
     Mmap,
     /// The ioctl `FICLONE`.
     Reflink,
+    /// open(2) with `O_TRUNC`.
+    Truncate,
+    /// A write through `O_APPEND`.
+    Append,
+    /// A write through `O_DIRECT`.
+    Direct,
+    /// A write through `O_SYNC` or `O_DSYNC`.
+    OSync,
+    /// The call copy_file_range.
+    Copy,
 }
 
 impl Group {
     /// All groups with their words.
-    pub const ALL: [(&'static str, Group); 14] = [
+    pub const ALL: [(&'static str, Group); 19] = [
         ("contents", Group::Contents),
         ("symlink", Group::Symlink),
         ("chmod", Group::Chmod),
@@ -65,6 +75,11 @@ impl Group {
         ("held", Group::Held),
         ("mmap", Group::Mmap),
         ("reflink", Group::Reflink),
+        ("truncate", Group::Truncate),
+        ("append", Group::Append),
+        ("direct", Group::Direct),
+        ("o-sync", Group::OSync),
+        ("copy", Group::Copy),
     ];
 }
 
@@ -73,20 +88,21 @@ const SEVERAL: [(&str, Groups); 4] = [
     ("all", Groups::of(&[Group::Contents])),
     ("names", Groups::NONE),
     ("fallocate", Groups::of(&[Group::Allocate, Group::Punch, Group::Zero, Group::Shift])),
-    ("more", Groups((1 << Group::ALL.len()) - 1)),
+    ("more", Groups((1 << Group::Truncate as u32) - 1)),
 ];
 
 /// A set of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Groups(u16);
+pub struct Groups(u32);
 
 impl Groups {
     pub const NONE: Groups = Groups(0);
+    pub const EVERY: Groups = Groups((1 << Group::ALL.len()) - 1);
 
     pub const fn of(groups: &[Group]) -> Groups {
         let (mut bits, mut at) = (0, 0);
         while at < groups.len() {
-            bits |= 1 << groups[at] as u16;
+            bits |= 1 << groups[at] as u32;
             at += 1;
         }
         Groups(bits)
@@ -108,7 +124,7 @@ impl Groups {
     }
 
     pub fn has(self, group: Group) -> bool {
-        self.0 & 1 << group as u16 != 0
+        self.0 & 1 << group as u32 != 0
     }
 
     /// Returns true if one of the groups changes modes or extended attributes.
@@ -130,7 +146,7 @@ impl Groups {
     #[must_use = "this returns the others"]
     pub fn without(self, word: &str) -> Groups {
         let gone = Group::ALL.iter().find(|(name, _)| *name == word);
-        gone.map_or(self, |(_, group)| Groups(self.0 & !(1 << *group as u16)))
+        gone.map_or(self, |(_, group)| Groups(self.0 & !(1 << *group as u32)))
     }
 
     /// Returns the set without the groups of these words.
@@ -161,7 +177,11 @@ mod tests {
         assert_eq!(words("names"), [""; 0]);
         assert_eq!(words("names,xattr,chmod"), ["chmod", "xattr"]);
         assert_eq!(words("fallocate,contents"), ["contents", "allocate", "punch", "zero", "shift"]);
-        assert_eq!(words("more"), Group::ALL.map(|(word, _)| word));
+        assert_eq!(words("more"), Group::ALL.map(|(word, _)| word)[..14]);
+        assert_eq!(
+            words("more,truncate,append,direct,o-sync,copy"),
+            Group::ALL.map(|(word, _)| word)
+        );
         assert_eq!(given("all").unwrap().without("contents"), Groups::NONE);
         let error = given("names,xatr").unwrap_err().to_string();
         assert!(error.contains("'xatr'") && error.contains("did you mean 'xattr'?"), "{error}");

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_ramdisk::files::{FsCall, NAMELESS, WriteMethod};
+use explode_ramdisk::files::{FsCall, NAMELESS};
 use explode_runtime::verdict::Violation;
 
 use super::attributes::Seen;
@@ -133,7 +133,8 @@ impl History {
             FsCall::Ftruncate { path, .. }
             | FsCall::Pwrite { path, .. }
             | FsCall::Fallocate { path, .. }
-            | FsCall::Clone { to: path, .. } => {
+            | FsCall::Clone { to: path, .. }
+            | FsCall::CopyRange { to: path, .. } => {
                 if path != NAMELESS {
                     self.write_as(fs, at(path), call);
                 }
@@ -190,13 +191,15 @@ impl History {
     }
 
     /// Ends a call that has returned. A store through a mapping includes its msync, so the stored
-    /// bytes become stable. `fs` is the tree after the call.
+    /// bytes become stable, and so do those that are written through `O_SYNC` or `O_DSYNC`. `fs` is
+    /// the tree after the call.
     pub fn end(&mut self, fs: &Abstract, call: &FsCall) {
-        if let FsCall::Pwrite { path, offset, data, method: WriteMethod::Mapped } = call
+        if let FsCall::Pwrite { path, offset, data, .. } = call
+            && let Some(by) = By::of_write(call)
             && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))
         {
             let at = *offset as usize;
-            file.forced.sync_range(By::Msync, at..at + data.len());
+            file.forced.sync_range(by, at..at + data.len());
         }
     }
 

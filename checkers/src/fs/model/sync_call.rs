@@ -1,6 +1,6 @@
 //! The calls that make something durable, and the words of their promises.
 
-use explode_ramdisk::files::FsCall;
+use explode_ramdisk::files::{FsCall, WriteMethod};
 use explode_runtime::verdict::ExcludedPromises;
 
 /// A call that makes something durable. A stronger call is greater. The steps of `fs-sync` use
@@ -47,6 +47,17 @@ impl SyncCall {
             FsCall::FsyncDir { .. } => Some(SyncCall::FsyncOfDirectory),
             FsCall::Syncfs | FsCall::Sync => Some(SyncCall::Sync),
             _ => None,
+        }
+    }
+
+    /// Returns the kind of sync that a write includes. `None` if it includes none.
+    pub fn of_write(call: &FsCall) -> Option<SyncCall> {
+        let FsCall::Pwrite { method, .. } = call else { return None };
+        match method {
+            WriteMethod::Mapped => Some(SyncCall::Msync),
+            WriteMethod::DataSynced => Some(SyncCall::ODsync),
+            WriteMethod::Synced => Some(SyncCall::OSync),
+            WriteMethod::Plain | WriteMethod::Appended | WriteMethod::Direct => None,
         }
     }
 

@@ -109,9 +109,12 @@ impl Reasonable {
     /// Makes stable what a step that has succeeded forces, if the profile keeps that promise.
     fn force(&mut self, step: &FsStep) {
         match step {
-            FsStep::Call(call) if self.counts(By::Msync) => {
-                let calls = call.calls(&[0; BLOCK]);
-                calls.iter().for_each(|call| self.history.now.end(&self.fs, call));
+            FsStep::Call(call) => {
+                for call in call.calls(&[0; BLOCK]) {
+                    if By::of_write(&call).is_some_and(|by| self.counts(by)) {
+                        self.history.now.end(&self.fs, &call);
+                    }
+                }
             }
             FsStep::Sync if self.counts(By::Sync) => self.history.now.sync(&self.fs),
             FsStep::Fsync(_, id) => {
@@ -120,7 +123,7 @@ impl Reasonable {
                     self.history.now.fsync(&self.fs, *id, By::Fsync);
                 }
             }
-            FsStep::Call(_) | FsStep::Sync => {}
+            FsStep::Sync => {}
         }
     }
 

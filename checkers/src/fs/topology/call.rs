@@ -54,6 +54,24 @@ impl TopologyCall {
         TopologyCall::One(FsCall::pwrite(path, at as u64, Vec::new()))
     }
 
+    /// Returns the call that writes a block at an offset by a method other than the plain one.
+    pub fn write(path: &str, at: usize, method: WriteMethod) -> TopologyCall {
+        let path = path.to_owned();
+        TopologyCall::One(FsCall::Pwrite { path, offset: at as u64, data: Vec::new(), method })
+    }
+
+    /// Returns the call that opens a file with `O_TRUNC`.
+    pub fn truncate(path: &str) -> TopologyCall {
+        let flags = OpenFlags { truncate: true, ..OpenFlags::EXISTING };
+        TopologyCall::One(FsCall::Open { path: path.to_owned(), flags })
+    }
+
+    /// Returns the call that copies the first block of a file to the start of another one.
+    pub fn copy(from: &str, to: &str) -> TopologyCall {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        TopologyCall::One(FsCall::CopyRange { from, to, offset: 0, len: BLOCK as u64 })
+    }
+
     /// Returns the call that stores a block at the start of a file through a shared mapping, and
     /// calls msync. The file has a block at least.
     pub fn store(path: &str) -> TopologyCall {
@@ -82,14 +100,21 @@ impl TopologyCall {
 
     /// Returns the name of the call in traces.
     pub fn name(&self) -> String {
-        use FsCall::{Chmod, Exchange, Fallocate, Open, Pwrite, RenameNoReplace, Symlink};
+        use FsCall::{
+            Chmod, CopyRange, Exchange, Fallocate, Open, Pwrite, RenameNoReplace, Symlink,
+        };
         match self {
             TopologyCall::One(call) => match call {
+                Open { path, flags } if flags.truncate => format!("open O_TRUNC {path}"),
                 Open { path, .. } => format!("creat {path}"),
                 Pwrite { path, method: WriteMethod::Mapped, .. } => {
                     format!("mmap, store, msync {path}")
                 }
-                Pwrite { offset, .. } => format!("{} {offset}", call.text().head),
+                Pwrite { offset, .. } => {
+                    let text = call.text();
+                    format!("{} {offset} {}", text.head, text.tail).trim_end().to_owned()
+                }
+                CopyRange { from, to, .. } => format!("copy_file_range {from} {to}"),
                 Fallocate { offset, len, .. } => format!("{} {offset} {len}", call.text().head),
                 Symlink { target, path } if target.len() >= 20 => {
                     format!("symlink ({} bytes) {path}", target.len())
@@ -145,10 +170,15 @@ impl TopologyCall {
 
     /// Returns true if the call changes the contents of a file and no name.
     pub fn is_of_contents(&self) -> bool {
-        use FsCall::{Fallocate, Ftruncate, Pwrite};
+        use FsCall::{CopyRange, Fallocate, Ftruncate, Pwrite};
         match self {
             TopologyCall::One(call) => {
-                matches!(call, Pwrite { .. } | Ftruncate { .. } | Fallocate { .. })
+                let truncates = matches!(call, FsCall::Open { flags, .. } if flags.truncate);
+                truncates
+                    || matches!(
+                        call,
+                        Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | CopyRange { .. }
+                    )
             }
             TopologyCall::Clone { .. } => true,
             TopologyCall::Tmpfile { .. } | TopologyCall::UnlinkHeld { .. } => false,
@@ -230,6 +260,7 @@ impl TopologyCall {
             Exchange, Link, Mkdir, Open, Rename, RenameNoReplace, Rmdir, Symlink, Unlink,
         };
         match self {
+            TopologyCall::One(Open { flags, .. }) if flags.truncate => Vec::new(),
             TopologyCall::One(
                 Open { path, .. }
                 | Mkdir { path }

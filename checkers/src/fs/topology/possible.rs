@@ -3,7 +3,7 @@
 //! A new name is the first letter that is free in its directory, unless the caller chooses names.
 //! Calls use each name of a file, except clones, which use only the first name of each file.
 
-use explode_ramdisk::files::{Fallocate, FsCall};
+use explode_ramdisk::files::{Fallocate, FsCall, WriteMethod};
 
 use super::call::{TopologyCall, XATTR};
 use super::{BLOCK, Limits};
@@ -118,6 +118,13 @@ fn with_another(
             }),
         );
     }
+    if limits.calls.has(Group::Copy) && is_first(at) && fs.bytes(*id).len() >= BLOCK {
+        let others = paths
+            .iter()
+            .enumerate()
+            .filter(|(other, (_, node))| fs.is_file(*node) && node != id && is_first(*other));
+        calls.extend(others.map(|(_, (other, _))| TopologyCall::copy(path, other)));
+    }
     calls
 }
 
@@ -162,6 +169,7 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
             .into_iter()
             .filter(|(group, .., changes)| *changes && limits.calls.has(*group));
         calls.extend(possible.map(|(_, mode, at, _)| TopologyCall::fallocate(name, mode, at)));
+        calls.extend(flagged(name, size, limits));
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
             calls.push(TopologyCall::store(name));
         }
@@ -172,6 +180,25 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
         }
     }
     calls.push(FsCall::Unlink { path: path() }.into());
+    calls
+}
+
+/// Returns the calls that open a file of this size with a flag of their own.
+fn flagged(name: &str, size: usize, limits: &Limits) -> Vec<TopologyCall> {
+    let mut calls = Vec::new();
+    let mut add = |group, wanted: &[(usize, WriteMethod)]| {
+        if limits.calls.has(group) {
+            calls.extend(wanted.iter().map(|(at, how)| TopologyCall::write(name, *at, *how)));
+        }
+    };
+    add(Group::Append, &[(size, WriteMethod::Appended)]);
+    add(Group::Direct, &[(0, WriteMethod::Direct), (limits.far, WriteMethod::Direct)]);
+    let synced = [WriteMethod::Synced, WriteMethod::DataSynced];
+    add(Group::OSync, &synced.map(|how| (0, how)));
+    add(Group::OSync, &synced.map(|how| (limits.far, how)));
+    if limits.calls.has(Group::Truncate) && size > 0 {
+        calls.push(TopologyCall::truncate(name));
+    }
     calls
 }
 

@@ -78,6 +78,13 @@ fn calls(group: Group) -> Vec<TopologyCall> {
                 TopologyCall::Clone { from: path(), to: "/g".to_owned() },
             ]
         }
+        Group::Truncate => vec![TopologyCall::truncate(FILE)],
+        Group::Append => vec![TopologyCall::write(FILE, 2 * super::BLOCK, WriteMethod::Appended)],
+        Group::Direct => vec![TopologyCall::write(FILE, 0, WriteMethod::Direct)],
+        Group::OSync => [WriteMethod::Synced, WriteMethod::DataSynced]
+            .map(|method| TopologyCall::write(FILE, 0, method))
+            .to_vec(),
+        Group::Copy => vec![TopologyCall::creat("/g"), TopologyCall::copy(FILE, "/g")],
     });
     calls
 }

@@ -24,7 +24,7 @@ impl Alphabet {
     pub fn groups(self) -> Groups {
         match self {
             Alphabet::Core => Groups::of(&[Group::Contents, Group::Allocate, Group::Punch]),
-            Alphabet::Full => Groups::of(&Group::ALL.map(|(_, group)| group)),
+            Alphabet::Full => Groups::EVERY,
         }
     }
 

@@ -35,9 +35,9 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Promise, ShellDemand, Violation};
 
 use super::model::SyncCall as By;
-use super::model::{Abstract, History, Moments};
+use super::model::{Abstract, CALLS, Groups, History, Moments};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
-use super::topology::{self, TopologyCall, begin, probe};
+use super::topology::{self, Limits, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
 use renamed::{MOVED, RenamedFiles};
@@ -69,6 +69,13 @@ pub fn def() -> CheckerDef {
             about: "calls and ways of forcing: core (12 calls; forces what a call has changed), \
                     full (all calls; forces every file and directory)",
             default: "core",
+        },
+        OptionDef {
+            name: CALLS.name,
+            about: "system calls in place of those of the alphabet, besides creat, mkdir, unlink, \
+                    rmdir, link and rename: alphabet, or the words that fs-reasonable has, with \
+                    commas",
+            default: "alphabet",
         },
         OptionDef {
             name: "start",
@@ -126,6 +133,15 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(made(options)?))
 }
 
+/// Returns the limits of the trees, with the available calls.
+fn limits(alphabet: Alphabet, options: &Options) -> Result<Limits, UsageError> {
+    let limits = alphabet.limits();
+    match &*options.text(CALLS.name, "alphabet")? {
+        "alphabet" => Ok(limits),
+        _ => Ok(Limits { calls: Groups::given(options)?, ..limits }),
+    }
+}
+
 fn made(options: &Options) -> Result<Workloads, UsageError> {
     let alphabet = options.one_of("alphabet", &Alphabet::ALL)?;
     let both = [(true, true), (true, false), (false, true)];
@@ -149,7 +165,7 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         )?,
         swarm: options.bool("swarm", false)?,
         subset: Subset::ALL,
-        state: Reasonable::within(alphabet.limits(), options)?,
+        state: Reasonable::within(limits(alphabet, options)?, options)?,
         renamed: Moments::default(),
         keeps_moved: false,
         open: OpenFiles::default(),
@@ -261,10 +277,11 @@ impl Workloads {
         // Nothing is promised about a file that has lost its last name.
         self.state.fs.nameless_mut().clear();
         self.state.history.begin();
-        // A crash can come before msync has returned.
-        if self.state.counts(By::Msync) {
-            let (history, fs) = (&mut self.state.history.now, &self.state.fs);
-            calls.iter().for_each(|call| history.end(fs, call));
+        // A crash can come before a write has returned that is synced.
+        for call in calls {
+            if By::of_write(call).is_some_and(|by| self.state.counts(by)) {
+                self.state.history.now.end(&self.state.fs, call);
+            }
         }
     }
 

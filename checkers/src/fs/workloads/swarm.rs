@@ -61,6 +61,7 @@ fn kind_of_call(call: &TopologyCall) -> u32 {
         TopologyCall::UnlinkHeld { .. } => 1,
         TopologyCall::Clone { .. } => 2,
         TopologyCall::One(call) => match call {
+            FsCall::Open { flags, .. } if flags.truncate => 27,
             FsCall::Open { .. } => 3,
             FsCall::Mkdir { .. } => 4,
             FsCall::Rmdir { .. } => 5,
@@ -71,6 +72,10 @@ fn kind_of_call(call: &TopologyCall) -> u32 {
             FsCall::RenameNoReplace { .. } => 10,
             FsCall::Exchange { .. } => 11,
             FsCall::Pwrite { method: WriteMethod::Mapped, .. } => 12,
+            FsCall::Pwrite { method: WriteMethod::Appended, .. } => 28,
+            FsCall::Pwrite { method: WriteMethod::Direct, .. } => 29,
+            FsCall::Pwrite { method: WriteMethod::Synced | WriteMethod::DataSynced, .. } => 30,
+            FsCall::CopyRange { .. } => 31,
             FsCall::Pwrite { offset: 0, .. } => 13,
             FsCall::Pwrite { .. } => 14,
             FsCall::Ftruncate { size: 0, .. } => 15,

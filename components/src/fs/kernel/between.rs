@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use explode_kernel::KernelDisks;
 use explode_ramdisk::files::{
-    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Synced,
+    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Synced, WriteFlag,
 };
 use explode_runtime::base::StepError;
 use explode_runtime::faults::background::{BackgroundAction, BackgroundWork};
@@ -143,6 +143,9 @@ impl Files for BetweenCalls {
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
         self.opened("open", flags, self.files.open_synced(path, flags, synced))
     }
+    fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
+        self.opened("open", flags, self.files.open_flagged(path, flags, flag))
+    }
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         self.changed.borrow_mut().insert(fd.0);
         self.after("pwrite", self.files.pwrite(fd, offset, data))
@@ -207,6 +210,10 @@ impl Files for BetweenCalls {
         self.changed.borrow_mut().insert(to.0);
         self.after("clone", self.files.clone_file(from, to))
     }
+    fn copy_range(&self, from: Fd, to: Fd, offset: u64, len: u64) -> Result<()> {
+        self.changed.borrow_mut().insert(to.0);
+        self.after("copy_file_range", self.files.copy_range(from, to, offset, len))
+    }
     fn sync_dir(&self, path: &str) -> Result<()> {
         self.after("fsync of a directory", self.files.sync_dir(path))
     }
@@ -247,9 +254,10 @@ mod tests {
 
     /// The calls that neither change anything nor make anything durable. Opening and closing an
     /// existing file are among them.
-    const READ_ONLY: [&str; 12] = [
+    const READ_ONLY: [&str; 13] = [
         "open",
         "open_synced",
+        "open_flagged",
         "close",
         "pread",
         "fstat",
