@@ -1,6 +1,7 @@
 //! Files whose syncs can lie: they return success and make nothing durable. A system on such files
 //! breaks its promises.
 
+mod lies;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
 use crate::forward::forward;
+use lies::Lies;
 
 /// The name in the registry.
 pub const NAME: &str = "lying-sync";
@@ -93,41 +95,6 @@ const EXCLUDABLE: [&str; 21] = [
     "replaced-by-rename",
 ];
 
-#[derive(Clone, Copy, PartialEq)]
-enum Lies {
-    None,
-    Files,
-    Directories,
-    Growth,
-    Subdirectories,
-    Sync,
-    Syncfs,
-    Fsync,
-    Fdatasync,
-    OSync,
-    ODsync,
-    Msync,
-    MountSync,
-    Moved,
-    Removals,
-    Attributes,
-    Linked,
-    Others,
-    Old,
-    Modes,
-    Xattrs,
-    Targets,
-    Exchanged,
-    Held,
-    Holes,
-    Shifted,
-    Appends,
-    Direct,
-    Copies,
-    Unnamed,
-    Clones,
-}
-
 struct LyingSync {
     lies: Lies,
     refuses: bool,
@@ -139,42 +106,10 @@ struct LyingSync {
 }
 
 fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageError> {
-    let words = [
-        ("none", Lies::None),
-        ("files", Lies::Files),
-        ("directories", Lies::Directories),
-        ("growth", Lies::Growth),
-        ("subdirectories", Lies::Subdirectories),
-        ("sync", Lies::Sync),
-        ("syncfs", Lies::Syncfs),
-        ("fsync", Lies::Fsync),
-        ("fdatasync", Lies::Fdatasync),
-        ("o-sync", Lies::OSync),
-        ("o-dsync", Lies::ODsync),
-        ("msync", Lies::Msync),
-        ("mount-sync", Lies::MountSync),
-        ("moved", Lies::Moved),
-        ("removals", Lies::Removals),
-        ("attributes", Lies::Attributes),
-        ("linked", Lies::Linked),
-        ("others", Lies::Others),
-        ("old", Lies::Old),
-        ("modes", Lies::Modes),
-        ("xattrs", Lies::Xattrs),
-        ("targets", Lies::Targets),
-        ("exchanged", Lies::Exchanged),
-        ("held", Lies::Held),
-        ("holes", Lies::Holes),
-        ("shifted", Lies::Shifted),
-        ("appends", Lies::Appends),
-        ("direct", Lies::Direct),
-        ("copies", Lies::Copies),
-        ("unnamed", Lies::Unnamed),
-        ("clones", Lies::Clones),
-    ];
     let excludes = excluded(&options.text("excludes", "none")?)?;
     let refuses = options.bool("refuses", false)?;
-    let (lies, unreadable) = (options.one_of("lies", &words)?, options.text("unreadable", "none")?);
+    let (lies, unreadable) =
+        (options.one_of("lies", &Lies::ALL)?, options.text("unreadable", "none")?);
     Ok(Box::new(LyingSync { lies, refuses, unreadable, recovered: false, excludes, files: None }))
 }
 
