@@ -30,9 +30,19 @@ struct Finding {
     suite: Option<(&'static str, Disk)>,
     /// The beginnings of the lines by which its script reports the loss.
     lost: &'static [&'static str],
-    /// True if the disk to compare with is a recorded one that has lost nothing. Otherwise it is
-    /// the disk after an unmount.
-    recorded: bool,
+    /// The disk to compare with.
+    control: Control,
+}
+
+/// The disk on which a script must find nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Control {
+    /// A recorded disk that has lost nothing.
+    Recorded,
+    /// The disk after an unmount.
+    Unmounted,
+    /// No disk. The script refuses the option.
+    None,
 }
 
 /// Returns the findings of runs. The findings on XFS, by a kept trace and by one made to order, are
@@ -44,7 +54,7 @@ fn runs() -> Vec<Finding> {
             run: Some(("is gone", "commands.toml --depth 1 --crash-depth 0".to_owned())),
             suite: None,
             lost: &["k1 was synced, and is gone"],
-            recorded: true,
+            control: Control::Recorded,
         },
         Finding {
             name: "reasonable".to_owned(),
@@ -56,7 +66,7 @@ fn runs() -> Vec<Finding> {
             )),
             suite: None,
             lost: &["/a is gone"],
-            recorded: true,
+            control: Control::Recorded,
         },
     ]
 }
@@ -83,12 +93,16 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
         let name = trace.replace('/', "-");
         let put = || (format!("/root/traces/{name}.json"), bugs::of_this_machine(trace));
         match fate {
-            Fate::Shows(lost) | Fate::ShowsWhole(lost) => {
+            Fate::Shows(lost) | Fate::ShowsWhole(lost) | Fate::ShowsAlone(lost) => {
                 files.extend([put()]);
                 let suite = bugs::SUITE.iter().find(|(of, ..)| *of == trace);
                 let suite = suite.map(|(_, system, disk)| (*system, *disk));
-                let recorded = matches!(fate, Fate::Shows(_));
-                findings.push(Finding { name, run: None, suite, lost, recorded });
+                let control = match fate {
+                    Fate::Shows(_) => Control::Recorded,
+                    Fate::ShowsWhole(_) => Control::Unmounted,
+                    _ => Control::None,
+                };
+                findings.push(Finding { name, run: None, suite, lost, control });
             }
             Fate::RefusedOnceRun(why) => {
                 files.extend([put()]);
@@ -123,7 +137,8 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     for ordered in &ways::ORDERED {
         let name = ordered.name.to_owned();
         files.insert(format!("/root/traces/{name}.json"), ordered.trace(&registry));
-        findings.push(Finding { name, run: None, suite: None, lost: ordered.lost, recorded: true });
+        let control = Control::Recorded;
+        findings.push(Finding { name, run: None, suite: None, lost: ordered.lost, control });
     }
     let of_trace = |Finding { name, run, suite, .. }: &Finding| {
         let run = run.as_ref().map(|(words, args)| (args.as_str(), *words));
@@ -183,7 +198,7 @@ const EXT2: &str = "sync-without-flush-trace";
 
 /// Checks the output of a finding's script and test.
 fn judge(
-    Finding { name, lost, suite, recorded, .. }: &Finding,
+    Finding { name, lost, suite, control, .. }: &Finding,
     said: &BTreeMap<String, Said>,
 ) -> Result<(), String> {
     let ends = |what: &str, is_right: &dyn Fn(i32, &str) -> bool| {
@@ -194,17 +209,19 @@ fn judge(
         }
     };
     ends("script", &|code, text| code == 1 && shows(text, lost))?;
-    let control = if *recorded { "if no write is lost" } else { "unmounted, without a crash" };
-    ends("control", &|code, text| {
-        code == 0
-            && !text.contains("LOST")
-            && text.contains("Nothing that was promised is lost.")
-            && text.contains(control)
+    let ends_well = |code: i32, text: &str, on: &str| {
+        let sound = "Nothing that was promised is lost.";
+        code == 0 && !text.contains("LOST") && text.contains(sound) && text.contains(on)
+    };
+    ends("control", &|code, text| match control {
+        Control::Recorded => ends_well(code, text, "if no write is lost"),
+        Control::Unmounted => ends_well(code, text, "unmounted, without a crash"),
+        Control::None => code == 2 && text.contains("no disk of this moment that has lost nothing"),
     })?;
     if let Some((_, disk)) = suite {
         let golden = format!("QA output created by {name}\nSilence is golden\n");
         ends("test", &|code, text| code == 0 && text != golden && loses(text, lost))?;
-        if *recorded || *disk == Disk::Dropped {
+        if *control == Control::Recorded || *disk == Disk::Dropped {
             ends("test of control", &|code, text| code == 0 && text == golden)?;
         }
     }

@@ -39,7 +39,8 @@ pub fn def() -> ComponentDef {
                     attributes (fsync, of the mode and the extended attributes), linked (fsync, \
                     of a file by a name that link has given it), others (fsync, by a descriptor \
                     that was opened before another one wrote to the file), old (fsync, of a file \
-                    that was there when the file system was mounted); and what no sync makes \
+                    that was there when the file system was mounted), open-directories (fsync of a \
+                    directory that stays open); and what no sync makes \
                     durable: modes, xattrs, targets (of symbolic links), exchanged (the second \
                     directory of an exchange), held (the directory of a file that was removed \
                     while it was open), holes (a file in which one was punched), shifted (a file \
@@ -330,6 +331,20 @@ impl Liar {
         self.files.close(fd)
     }
 
+    /// Syncs a directory by `sync`, or does nothing, or refuses.
+    fn sync_directory(&self, inode: u32, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.refuses {
+            return Err(Errno::EINVAL);
+        }
+        let mut moved = self.moved.borrow_mut();
+        moved.remove(&inode);
+        if self.lies == Lies::Directories || self.lies == Lies::Moved && !moved.is_empty() {
+            return Ok(());
+        }
+        self.shrunk.borrow_mut().remove(&inode);
+        if self.is_skipped(inode) { Ok(()) } else { sync() }
+    }
+
     /// Syncs the root and the files in it.
     fn sync_root(&self) -> Result<()> {
         for (name, _) in self.files.readdir("/")?.iter().filter(|(_, kind)| *kind == FileKind::File)
@@ -352,8 +367,14 @@ impl Files for Liar {
         Ok(())
     }
     fn fsync(&self, fd: Fd) -> Result<()> {
+        let Stat { inode, kind, .. } = self.files.fstat(fd)?;
+        if kind == FileKind::Directory && self.lies == Lies::OpenDirectories {
+            return Ok(());
+        }
+        if kind == FileKind::Directory {
+            return self.sync_directory(inode, || self.files.fsync(fd));
+        }
         self.has_grown(fd)?;
-        let inode = self.files.fstat(fd)?.inode;
         self.moved.borrow_mut().remove(&inode);
         match self.lies {
             Lies::Files | Lies::Fsync => Ok(()),
@@ -376,17 +397,10 @@ impl Files for Liar {
         }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
-        if self.refuses {
-            return Err(Errno::EINVAL);
-        }
-        let inode = self.files.stat(path)?.inode;
-        let mut moved = self.moved.borrow_mut();
-        moved.remove(&inode);
-        if self.lies == Lies::Directories || self.lies == Lies::Moved && !moved.is_empty() {
-            return Ok(());
-        }
-        self.shrunk.borrow_mut().remove(&inode);
-        if self.is_skipped(inode) { Ok(()) } else { self.files.sync_dir(path) }
+        self.sync_directory(self.files.stat(path)?.inode, || self.files.sync_dir(path))
+    }
+    fn open_directory(&self, path: &str) -> Result<Fd> {
+        self.files.open_directory(path)
     }
     fn sync(&self) -> Result<()> {
         match self.lies {

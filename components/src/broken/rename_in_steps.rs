@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn no_call_arrives_as_another() {
         let refused = refused(|files| Box::new(Stepping { steps: false, forces: false, files }));
-        let without = "can syncfs open_synced open_flagged write_mapped symlink readlink chmod \
-                       mode setxattr removexattr xattrs rename_with open_unnamed link_open \
-                       fallocate clone_file copy_range";
+        let without = "can open_directory syncfs open_synced open_flagged write_mapped symlink \
+                       readlink chmod mode setxattr removexattr xattrs rename_with \
+                       open_unnamed link_open fallocate clone_file copy_range";
         assert_eq!(refused, without.split_whitespace().collect::<Vec<_>>());
     }
 }

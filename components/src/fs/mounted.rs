@@ -193,7 +193,7 @@ impl MountedFiles {
         openat(at.directory(), at.name, how, Mode::empty())
     }
 
-    fn open_directory(&self, path: &str) -> Result<OwnedFd> {
+    fn directory(&self, path: &str) -> Result<OwnedFd> {
         let at = self.place(path)?;
         openat(at.directory(), at.name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty())
     }
@@ -297,7 +297,7 @@ impl Files for MountedFiles {
     /// Lists everything except `.` and `..`. `lost+found` is a name like any other.
     fn readdir(&self, path: &str) -> Result<Vec<(String, FileKind)>> {
         let mut names = Vec::new();
-        for entry in Dir::from_fd(self.open_directory(path)?)? {
+        for entry in Dir::from_fd(self.directory(path)?)? {
             let entry = entry?;
             if [c".", c".."].contains(&entry.file_name()) {
                 continue;
@@ -357,7 +357,7 @@ impl Files for MountedFiles {
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        let directory = self.open_directory(path)?;
+        let directory = self.directory(path)?;
         fsync(&directory)?;
         close(directory)
     }
@@ -369,7 +369,10 @@ impl Files for MountedFiles {
 
     fn can(&self, ability: FsAbility) -> bool {
         match ability {
-            FsAbility::Syncfs | FsAbility::OpenSynced | FsAbility::Mapped => true,
+            FsAbility::Syncfs
+            | FsAbility::OpenSynced
+            | FsAbility::Mapped
+            | FsAbility::OpenDirectory => true,
             FsAbility::Synchronous => {
                 let flags =
                     self.root().and_then(|root| fstatvfs(&*root)).map(|found| found.flags());
@@ -393,6 +396,10 @@ impl Files for MountedFiles {
             Synced::All => OFlag::O_SYNC,
         };
         self.open_with(path, flags, synced)
+    }
+
+    fn open_directory(&self, path: &str) -> Result<Fd> {
+        Ok(self.hold(self.directory(path)?))
     }
 
     fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {

@@ -169,7 +169,12 @@ impl Files for LoggingFiles {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.log.made(FsCall::Fsync { path: self.log.path(fd) }, || self.files.fsync(fd))
+        let directory = self.log.inner.borrow().open.directory(fd).map(str::to_owned);
+        let call = match directory {
+            Some(path) => FsCall::FsyncDir { path },
+            None => FsCall::Fsync { path: self.log.path(fd) },
+        };
+        self.log.made(call, || self.files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
@@ -229,6 +234,12 @@ impl Files for LoggingFiles {
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
         self.log.opened(path, synced.into(), flags, || self.files.open_synced(path, flags, synced))
+    }
+
+    fn open_directory(&self, path: &str) -> Result<Fd> {
+        let fd = self.files.open_directory(path)?;
+        self.log.inner.borrow_mut().open.opened_directory(fd, path);
+        Ok(fd)
     }
 
     fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {

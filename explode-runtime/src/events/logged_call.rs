@@ -1,7 +1,7 @@
 //! The actions on a stack: the calls that change or sync something, each with the arguments that
 //! are needed to repeat it.
 
-use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS};
+use explode_ramdisk::files::{Fallocate, FsCall, NAMELESS, REMOVED_DIRECTORY};
 use serde::{Deserialize, Serialize};
 
 /// An action on a stack, with its result.
@@ -83,8 +83,10 @@ impl LoggedCall {
             return None;
         }
         let nameless = |path: &str| {
-            (path == NAMELESS)
-                .then_some("a file that has lost its name, or never had one, is still in use in it")
+            let file = "a file that has lost its name, or never had one, is still in use in it";
+            let directory = "a directory that was removed is still in use in it";
+            let used = [(NAMELESS, file), (REMOVED_DIRECTORY, directory)];
+            used.into_iter().find(|(of, _)| *of == path).map(|(_, words)| words)
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let LoggedAction::Call(call) = &self.what else { return None };

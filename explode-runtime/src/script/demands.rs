@@ -36,6 +36,8 @@ fn test(demand: &ShellDemand, data: &mut EmbeddedData, functions: &mut Vec<Strin
             });
             format!("demand_xattrs {}{}", word(path), each.collect::<String>())
         }
+        ShellDemand::Readable { attributes: false } => "demand_readable".to_owned(),
+        ShellDemand::Readable { attributes: true } => "demand_readable attributes".to_owned(),
         ShellDemand::Any(demands) => {
             let tests: Vec<String> =
                 demands.iter().map(|demand| word(&test(demand, data, functions))).collect();
@@ -58,6 +60,8 @@ fn programs_of(demand: &ShellDemand) -> Vec<&'static str> {
         ShellDemand::Symlink(..) => vec!["readlink"],
         ShellDemand::Mode(..) => vec!["stat"],
         ShellDemand::Xattrs(..) => vec!["getfattr", "sort"],
+        ShellDemand::Readable { attributes: false } => vec!["find"],
+        ShellDemand::Readable { attributes: true } => vec!["find", "getfattr"],
         ShellDemand::Any(demands) => demands.iter().flat_map(programs_of).collect(),
         _ => Vec::new(),
     }

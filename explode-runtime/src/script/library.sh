@@ -68,6 +68,20 @@ demand_xattrs() {
     fi
 }
 
+# Can everything be read? With an argument also the extended attributes.
+demand_readable() {
+    {
+        find "$mnt" -exec ls -ld {} +
+        find "$mnt" -type f -exec cat {} +
+        [ $# = 0 ] || find "$mnt" ! -type l -exec getfattr --absolute-names -m - -d {} +
+    } 2> "$work/said" > /dev/null
+    if [ -s "$work/said" ]; then
+        lost "not everything can be read: $(head -n 1 "$work/said" | sed "s|$mnt||")"
+    else
+        kept "everything can be read"
+    fi
+}
+
 # PATH, and functions that look at contents: one of them must be content.
 demand_file() {
     if [ -f "$mnt$1" ] && [ ! -L "$mnt$1" ]; then

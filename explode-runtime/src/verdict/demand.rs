@@ -19,6 +19,12 @@ pub enum ShellDemand {
     Mode(String, u32),
     /// The file at the path has these extended attributes, by name, and no other user attributes.
     Xattrs(String, Vec<(String, Vec<u8>)>),
+    /// All names, statuses, contents and targets can be read, and the extended attributes of files
+    /// and directories if `attributes` is true.
+    Readable {
+        /// True if attributes are read.
+        attributes: bool,
+    },
     /// One of these holds at least.
     Any(Vec<ShellDemand>),
     /// A shell command ends with 0. Its environment has the epoch, the arguments and the completed

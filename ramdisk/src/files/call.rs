@@ -10,6 +10,9 @@ use super::{Fallocate, OpenFlags, Synced, WriteFlag};
 /// The path of an open file that has lost its name or never had one.
 pub const NAMELESS: &str = "?";
 
+/// The path of an open directory that was removed.
+pub const REMOVED_DIRECTORY: &str = "?/";
+
 /// A call that changes or syncs files. Paths are absolute; offsets, lengths and sizes are in bytes.
 ///
 /// A call on an open file names the path that the file has when the call is made, or

@@ -22,7 +22,7 @@ mod tree;
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
-pub use call::{FsCall, NAMELESS, WriteMethod};
+pub use call::{FsCall, NAMELESS, REMOVED_DIRECTORY, WriteMethod};
 pub use call_text::CallText;
 pub use granule::Granule;
 pub use open_files::{OpenFiles, Session};
@@ -82,6 +82,8 @@ pub enum FsAbility {
     OpenSynced,
     /// [`Files::write_mapped`].
     Mapped,
+    /// [`Files::open_directory`].
+    OpenDirectory,
     /// The files are mounted so that every change is durable when its call returns
     /// (`MS_SYNCHRONOUS`).
     Synchronous,
@@ -158,7 +160,7 @@ pub trait Files {
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()>;
     /// Returns the status of an open file.
     fn fstat(&self, fd: Fd) -> Result<Stat>;
-    /// Makes an open file's contents and size durable.
+    /// Makes an open file's contents and size durable, or the names in an open directory.
     fn fsync(&self, fd: Fd) -> Result<()>;
     /// Makes an open file's contents durable, with the metadata that is needed to read them.
     fn fdatasync(&self, fd: Fd) -> Result<()>;
@@ -185,6 +187,11 @@ pub trait Files {
     /// `EOPNOTSUPP`.
     fn can(&self, _ability: FsAbility) -> bool {
         false
+    }
+    /// Opens a directory. Only [`fsync`](Files::fsync), [`fstat`](Files::fstat) and
+    /// [`close`](Files::close) are possible on it.
+    fn open_directory(&self, _path: &str) -> Result<Fd> {
+        Err(Errno::EOPNOTSUPP)
     }
     /// Calls `sync(2)`, which makes all file systems of the machine durable.
     fn sync_machine(&self) -> Result<()> {

@@ -2,27 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use super::call::{FsCall, NAMELESS, WriteMethod};
+use super::call::{FsCall, NAMELESS, REMOVED_DIRECTORY, WriteMethod};
 use super::{Fd, Files, OpenFlags, Renaming, Result, Synced, WriteFlag};
 
-/// The path of each open file, and the method of writes to it.
+/// The path of each open file, and the method of writes to it. The paths of open directories.
 #[derive(Clone, Debug, Default, Hash)]
-pub struct OpenFiles(BTreeMap<Fd, (String, WriteMethod)>);
+pub struct OpenFiles {
+    files: BTreeMap<Fd, (String, WriteMethod)>,
+    directories: BTreeMap<Fd, String>,
+}
 
 impl OpenFiles {
     /// Records that a file was opened.
     pub fn opened(&mut self, fd: Fd, path: &str, method: WriteMethod) {
-        self.0.insert(fd, (path.to_owned(), method));
+        self.files.insert(fd, (path.to_owned(), method));
     }
 
-    /// Records that a file is closed.
+    /// Records that a directory was opened.
+    pub fn opened_directory(&mut self, fd: Fd, path: &str) {
+        self.directories.insert(fd, path.to_owned());
+    }
+
+    /// Records that a file or directory is closed.
     pub fn closed(&mut self, fd: Fd) {
-        self.0.remove(&fd);
+        self.files.remove(&fd);
+        self.directories.remove(&fd);
     }
 
     /// Returns the path of an open file, or [`NAMELESS`], and the method of writes to it.
     pub fn get(&self, fd: Fd) -> (String, WriteMethod) {
-        self.0.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
+        self.files.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
     }
 
     /// Records that an open file was linked to a path. If the file had no path, this becomes its
@@ -37,18 +46,34 @@ impl OpenFiles {
     /// Returns an open file with this path and write method. `None` if there is no such file.
     fn at(&self, path: &str, method: WriteMethod) -> Option<Fd> {
         let is = |(_, (open, how)): &(&Fd, &(String, WriteMethod))| open == path && *how == method;
-        self.0.iter().find(is).map(|(fd, _)| *fd)
+        self.files.iter().find(is).map(|(fd, _)| *fd)
+    }
+
+    /// Returns an open directory with this path. `None` if there is no such directory.
+    fn directory_at(&self, path: &str) -> Option<Fd> {
+        self.directories.iter().find(|(_, open)| *open == path).map(|(fd, _)| *fd)
+    }
+
+    /// Returns the path of an open directory, or [`REMOVED_DIRECTORY`]. `None` if the descriptor is
+    /// not one of a directory.
+    pub fn directory(&self, fd: Fd) -> Option<&str> {
+        self.directories.get(&fd).map(String::as_str)
+    }
+
+    /// Returns true if an open directory was removed.
+    pub fn has_removed_directory(&self) -> bool {
+        self.directory_at(REMOVED_DIRECTORY).is_some()
     }
 
     /// Returns the path of each open file, or [`NAMELESS`].
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(|(path, _)| path.as_str())
+        self.files.values().map(|(path, _)| path.as_str())
     }
 
     /// Updates the paths of open files after a successful call.
     pub fn follow(&mut self, call: &FsCall) {
         match call {
-            FsCall::Unlink { path } => self.renamed(path, NAMELESS),
+            FsCall::Unlink { path } | FsCall::Rmdir { path } => self.renamed(path, NAMELESS),
             FsCall::Rename { from, to } if from != to => {
                 self.renamed(to, NAMELESS);
                 self.renamed(from, to);
@@ -65,15 +90,16 @@ impl OpenFiles {
         }
     }
 
-    /// Replaces the path of the renamed file, or of the files in the renamed directory.
+    /// Replaces the path of the renamed file or directory, and of what is open below the directory.
     fn renamed(&mut self, from: &str, to: &str) {
-        for (path, _) in self.0.values_mut() {
-            match path.strip_prefix(from) {
-                Some("") => to.clone_into(path),
-                Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
-                _ => {}
-            }
-        }
+        let moved = |path: &mut String, to: &str| match path.strip_prefix(from) {
+            Some("") => to.clone_into(path),
+            Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
+            _ => {}
+        };
+        self.files.values_mut().for_each(|(path, _)| moved(path, to));
+        let to = if to == NAMELESS { REMOVED_DIRECTORY } else { to };
+        self.directories.values_mut().for_each(|path| moved(path, to));
     }
 }
 
@@ -98,6 +124,15 @@ impl<'a> Session<'a> {
     /// Ends the session and returns the files that are open. They stay open.
     pub fn leave(mut self) -> OpenFiles {
         std::mem::take(&mut self.open)
+    }
+
+    /// Opens a directory. Its fsync uses the open directory from then on.
+    ///
+    /// # Errors
+    /// The error of open(2).
+    pub fn open_directory(&mut self, path: &str) -> Result<()> {
+        self.open.opened_directory(self.files.open_directory(path)?, path);
+        Ok(())
     }
 
     /// Makes a call. A call on a file that is not open opens it and closes it afterwards.
@@ -134,7 +169,10 @@ impl<'a> Session<'a> {
             })?,
             FsCall::Fsync { path } => self.on_plain(path, |fd| files.fsync(fd))?,
             FsCall::Fdatasync { path } => self.on_plain(path, |fd| files.fdatasync(fd))?,
-            FsCall::FsyncDir { path } => files.sync_dir(path)?,
+            FsCall::FsyncDir { path } => match self.open.directory_at(path) {
+                Some(fd) => files.fsync(fd)?,
+                None => files.sync_dir(path)?,
+            },
             FsCall::Syncfs => files.sync()?,
             FsCall::Sync => files.sync_machine()?,
             FsCall::Mkdir { path } => files.mkdir(path)?,
@@ -198,7 +236,7 @@ impl<'a> Session<'a> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        for fd in self.open.0.keys() {
+        for fd in self.open.files.keys().chain(self.open.directories.keys()) {
             // The file is closed even if close(2) returns an error.
             self.files.close(*fd).ok();
         }

@@ -204,6 +204,13 @@ impl Files for SimFiles {
         self.operation("open", |mounted| mounted.open(path, flags, Some(synced)))
     }
 
+    fn open_directory(&self, path: &str) -> Result<Fd> {
+        let mut mounted = self.0.borrow_mut();
+        let number = mounted.tree.lookup(path)?;
+        mounted.tree.directory(number)?;
+        Ok(mounted.hold(number, None))
+    }
+
     /// Ignores the flag: all writes go to the place that they name, and nothing is cached.
     fn open_flagged(&self, path: &str, flags: OpenFlags, _flag: WriteFlag) -> Result<Fd> {
         self.open(path, flags)

@@ -85,6 +85,7 @@ noting! {
     sync_dir(path: &str = "/") -> Result<()> = Ok(());
     sync() -> Result<()> = Ok(());
     can(ability: FsAbility = FsAbility::Mapped) -> bool = true;
+    open_directory(path: &str = "/d") -> Result<Fd> = Ok(Fd(11));
     sync_machine() -> Result<()> = Ok(());
     syncfs() -> Result<()> = Ok(());
     open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING,

@@ -9,7 +9,7 @@ use explode_ramdisk::files::Files;
 use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
 
 use super::contents;
-use super::words::{DELETED_NAME, FLUSHED_NAME};
+use super::words::{DELETED_NAME, FLUSHED_NAME, READABLE};
 use crate::fs::model::promise::{PathPromise, PromisedContents, PromisedObject, is_the_machines};
 use crate::fs::model::{Abstract, Groups, Id, ModelNode, Seen};
 use crate::fs::model::{FLUSHED_ATTRIBUTES, History, NamePlace};
@@ -17,17 +17,23 @@ use crate::fs::model::{FLUSHED_ATTRIBUTES, History, NamePlace};
 /// The promises that single names can break.
 const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
 
-/// Returns the demands on single names. `None` if the broken promise is not among them.
+/// Returns the demands on single names, and the one that everything can be read if that is broken.
+/// `None` if the broken promise is not among them. `calls` are those whose attributes are read.
 pub fn demands(
     fs: &Abstract,
     history: &History,
+    calls: Groups,
     violation: &Violation,
 ) -> Option<Vec<ShellDemand>> {
+    let all: Vec<ShellDemand> =
+        promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
+    if violation.promise == READABLE {
+        let readable = ShellDemand::Readable { attributes: calls.are_of_attributes() };
+        return Some([all, vec![readable]].concat());
+    }
     if !SINGLE.contains(&violation.promise.as_str()) {
         return None;
     }
-    let all: Vec<ShellDemand> =
-        promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
     // A violation begins with its path.
     let path = violation.message.split(' ').next()?;
     let broken = all.iter().any(|demand| match demand {
@@ -41,6 +47,7 @@ pub fn demands(
         }
         ShellDemand::Mode(..)
         | ShellDemand::Xattrs(..)
+        | ShellDemand::Readable { .. }
         | ShellDemand::Any(_)
         | ShellDemand::Command { .. } => false,
     });

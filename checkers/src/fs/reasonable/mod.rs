@@ -187,6 +187,6 @@ impl Demands for Reasonable {
         _args: &[String],
         violation: &Violation,
     ) -> Option<Vec<ShellDemand>> {
-        demands::demands(&self.fs, self.history.at(epoch), violation)
+        demands::demands(&self.fs, self.history.at(epoch), self.limits.calls, violation)
     }
 }

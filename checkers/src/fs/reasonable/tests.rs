@@ -509,7 +509,7 @@ fn each_violation_with_demands_breaks_one_of_them() {
     for sequence in &all {
         let of = |promise: &str, path: &str| {
             let violation = Violation::new(Verdict::Lost, promise, format!("{path} is wrong"));
-            demands::demands(&sequence.fs, &sequence.history, &violation)
+            demands::demands(&sequence.fs, &sequence.history, limits.calls, &violation)
         };
         // All demands, whatever the violation is.
         let any = ["/a", "/b", "/a/a"]
@@ -533,7 +533,8 @@ fn each_violation_with_demands_breaks_one_of_them() {
                 continue;
             }
             let violation = explain::why(&mut search, &|_| false);
-            let demanded = demands::demands(&sequence.fs, &sequence.history, &violation);
+            let demanded =
+                demands::demands(&sequence.fs, &sequence.history, limits.calls, &violation);
             let [times, known] = counts_of.entry(violation.promise.clone()).or_default();
             *times += 1;
             if let Some(demanded) = demanded {

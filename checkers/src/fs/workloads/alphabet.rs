@@ -1,6 +1,6 @@
 //! The calls that workloads consist of, and the ways of forcing what they change.
 
-use explode_ramdisk::files::{FsCall, NAMELESS, OpenFiles};
+use explode_ramdisk::files::{FsCall, NAMELESS, OpenFiles, REMOVED_DIRECTORY};
 use itertools::Itertools as _;
 
 use super::start::Start;
@@ -80,11 +80,13 @@ impl Alphabet {
         };
         let nameless = open.paths().contains(&NAMELESS);
         let nameless = nameless.then(|| FsCall::Fsync { path: NAMELESS.to_owned() });
+        let removed = open.has_removed_directory();
+        let removed = removed.then(|| FsCall::FsyncDir { path: REMOVED_DIRECTORY.to_owned() });
         let fdatasync = |path: &String| {
             let id = after.find(path).filter(|id| self == Alphabet::Full && after.is_file(*id));
             id.map(|_| FsCall::Fdatasync { path: path.clone() })
         };
-        let syncs = forced.iter().filter_map(fsync).chain(nameless);
+        let syncs = forced.iter().filter_map(fsync).chain(nameless).chain(removed);
         let syncs = syncs.chain(forced.iter().filter_map(fdatasync)).chain([FsCall::Syncfs]);
         [None].into_iter().chain(syncs.map(Some)).collect()
     }

@@ -22,7 +22,9 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 
-use explode_ramdisk::files::{Fd, Files, FsCall, OpenFiles, OpenFlags, Session, WriteMethod};
+use explode_ramdisk::files::{
+    Fd, Files, FsAbility, FsCall, OpenFiles, OpenFlags, Session, WriteMethod,
+};
 use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,
@@ -55,6 +57,9 @@ const MOST_COUNTED: u64 = 30_000;
 /// count the next length then takes a guest that is emulated longer than a step may last.
 const ENOUGH: u128 = 5_000;
 
+/// The first number of an open directory while workloads are counted.
+const DIRECTORIES: u32 = 1 << 16;
+
 /// The definition for the registry.
 pub fn def() -> CheckerDef {
     CheckerDef::new(
@@ -85,8 +90,8 @@ pub fn def() -> CheckerDef {
         },
         OptionDef {
             name: "descriptors",
-            about: "files of a committed tree: closed (each call opens them by name), open (from \
-                    the start on), both",
+            about: "files and directories of a committed tree: closed (each call opens them by \
+                    name), open (from the start on), both",
             default: "both",
         },
         OptionDef {
@@ -126,6 +131,8 @@ struct Workloads {
     renamed: Moments<RenamedFiles>,
     /// True if the profile keeps the promise about renamed files.
     keeps_moved: bool,
+    /// True if the system's directories can stay open.
+    opens_directories: bool,
     open: OpenFiles,
 }
 
@@ -168,6 +175,7 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         state: Reasonable::within(limits(alphabet, options)?, options)?,
         renamed: Moments::default(),
         keeps_moved: false,
+        opens_directories: true,
         open: OpenFiles::default(),
     })
 }
@@ -211,6 +219,11 @@ impl Workloads {
             let call = FsCall::Open { path, flags: OpenFlags::EXISTING };
             session.make(&call).map_err(|errno| StepError::new(format!("{call}: {errno}")))?;
         }
+        let directories = fs.paths().into_iter().filter(|(_, id)| fs.is_directory(*id));
+        for (path, _) in directories.filter(|_| is_open && self.opens_directories) {
+            let failed = |errno| StepError::new(format!("open {path}: {errno}"));
+            session.open_directory(&path).map_err(failed)?;
+        }
         self.open = session.leave();
         Ok(())
     }
@@ -241,6 +254,12 @@ impl Workloads {
         let paths = files.fs.paths().into_iter().filter(|(_, id)| is_file(*id));
         for (fd, (path, _)) in (0..).zip(paths) {
             files.open.opened(Fd(fd), &path, WriteMethod::Plain);
+        }
+        let opens = start.is_open() && self.opens_directories;
+        let is_directory = |id| opens && files.fs.is_directory(id);
+        let paths = files.fs.paths().into_iter().filter(|(_, id)| is_directory(*id));
+        for (fd, (path, _)) in (DIRECTORIES..).zip(paths) {
+            files.open.opened_directory(Fd(fd), &path);
         }
         (Counter::new(self.alphabet, start, limits, most), files)
     }
@@ -316,6 +335,7 @@ impl Checker for Workloads {
         self.state.limits.calls = self.state.limits.calls.without_all(stack.unsupported_calls());
         self.state.excluded = stack.excluded();
         self.keeps_moved = keeps_moved(stack);
+        self.opens_directories = stack.files()?.can(FsAbility::OpenDirectory);
         if !stack.has_clock() {
             self.time = &[false];
         }
@@ -448,6 +468,11 @@ impl Demands for Workloads {
             let history = self.state.history.at(epoch);
             return Some(self.renamed.at(epoch).demands(&self.state.fs, history));
         }
-        demands::demands(&self.state.fs, self.state.history.at(epoch), violation)
+        demands::demands(
+            &self.state.fs,
+            self.state.history.at(epoch),
+            self.state.limits.calls,
+            violation,
+        )
     }
 }

@@ -32,13 +32,14 @@ pub enum Lies {
     Appends,
     Direct,
     Copies,
+    OpenDirectories,
     Unnamed,
     Clones,
 }
 
 impl Lies {
     /// All lies with their words.
-    pub const ALL: [(&'static str, Lies); 31] = [
+    pub const ALL: [(&'static str, Lies); 32] = [
         ("none", Lies::None),
         ("files", Lies::Files),
         ("directories", Lies::Directories),
@@ -68,6 +69,7 @@ impl Lies {
         ("appends", Lies::Appends),
         ("direct", Lies::Direct),
         ("copies", Lies::Copies),
+        ("open-directories", Lies::OpenDirectories),
         ("unnamed", Lies::Unnamed),
         ("clones", Lies::Clones),
     ];

@@ -143,6 +143,9 @@ impl Files for BetweenCalls {
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
         self.opened("open", flags, self.files.open_synced(path, flags, synced))
     }
+    fn open_directory(&self, path: &str) -> Result<Fd> {
+        self.files.open_directory(path)
+    }
     fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
         self.opened("open", flags, self.files.open_flagged(path, flags, flag))
     }
@@ -254,10 +257,11 @@ mod tests {
 
     /// The calls that neither change anything nor make anything durable. Opening and closing an
     /// existing file are among them.
-    const READ_ONLY: [&str; 13] = [
+    const READ_ONLY: [&str; 14] = [
         "open",
         "open_synced",
         "open_flagged",
+        "open_directory",
         "close",
         "pread",
         "fstat",
