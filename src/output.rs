@@ -13,14 +13,14 @@ pub const ERROR: &str = "error: ";
 
 /// Reports an error and returns the exit code that goes with it. Further lines are indented, so
 /// that none looks like another error.
-#[expect(clippy::print_stderr, reason = "this is where errors are said")]
+#[expect(clippy::print_stderr, reason = "this prints errors")]
 pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
     eprintln!("{ERROR}{}", escaped(&error.to_string()).replace('\n', "\n  "));
     exit
 }
 
 /// Reports a step, beside the results.
-#[expect(clippy::print_stderr, reason = "this is where notes are said")]
+#[expect(clippy::print_stderr, reason = "this prints notes")]
 pub fn note(text: &str) {
     eprintln!("{}", escaped(text));
 }

@@ -121,7 +121,7 @@ fn retold_json(retold: &StoryRun) -> Vec<Value> {
         json!({ "type": "mutate", "number": number, "choices": choices, "failed_step": failed })
     };
     let mut lines: Vec<Value> = retold.choices.iter().zip(1..).map(mutate).collect();
-    let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
+    let moments = retold.stopped.iter().flat_map(|stopped| &stopped.moments);
     for (crash, moment) in moments.enumerate() {
         for event in &moment.events {
             lines.push(json!({
@@ -138,7 +138,7 @@ fn retold_json(retold: &StoryRun) -> Vec<Value> {
             }));
         }
     }
-    let last = retold.standing.as_ref().and_then(|standing| standing.moments.last());
+    let last = retold.stopped.as_ref().and_then(|stopped| stopped.moments.last());
     if let (Some(search), Some(moment)) = (&retold.critical, last) {
         lines.push(critical(search, moment));
     }

@@ -288,8 +288,8 @@ fn judge(row: &Row, column: &Column, run: CellRun, budget: Duration) -> Cell {
 }
 
 /// Returns the last line that a process printed on standard error, without the prefix of errors.
-fn last_line(said: &str) -> String {
-    let line = said.lines().last().unwrap_or("it said nothing");
+fn last_line(stderr: &str) -> String {
+    let line = stderr.lines().last().unwrap_or("it printed no error");
     line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
 }
 
@@ -367,8 +367,8 @@ mod tests {
             set: Vec::new(),
             bounds: TargetBounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
             deepens: false,
-            words: Vec::new(),
-            doubts: Vec::new(),
+            promises: Vec::new(),
+            also_depends_on: Vec::new(),
             is_sync_method: true,
         };
         let unable = |(kind, why): &(BrokenKind, &str)| {

@@ -79,12 +79,12 @@ pub struct Column {
     /// True if its runs go deeper until their time is up.
     #[serde(default)]
     pub deepens: bool,
-    /// The promises that a way is about.
-    #[serde(default)]
-    pub words: Vec<String>,
-    /// The promises of other checks that this way and others keep together.
-    #[serde(default)]
-    pub doubts: Vec<String>,
+    /// The promises that a sync method is about.
+    #[serde(default, rename = "words")]
+    pub promises: Vec<String>,
+    /// The promises of other checks that this sync method and others keep together.
+    #[serde(default, rename = "doubts")]
+    pub also_depends_on: Vec<String>,
     /// True if the check is about one way to make data durable.
     #[serde(rename = "way")]
     pub is_sync_method: bool,
@@ -248,7 +248,7 @@ impl Column {
 impl Column {
     /// Returns true if the finding breaks a promise of this check, whichever check has found it.
     pub fn is_about(&self, finding: &Finding) -> bool {
-        is_one(&self.words, finding)
+        is_one(&self.promises, finding)
     }
 
     /// Returns true if the finding may concern this check. A crash disk that cannot be recovered or
@@ -260,7 +260,7 @@ impl Column {
             Verdict::KernelPanic | Verdict::KernelOops | Verdict::KernelWarn | Verdict::Hang => {
                 is_step(StepName::Recover) || is_step(StepName::Mount)
             }
-            _ => is_one(&self.doubts, finding),
+            _ => is_one(&self.also_depends_on, finding),
         }
     }
 }
@@ -282,8 +282,8 @@ impl From<&MatrixColumn> for Column {
             set: set.collect(),
             bounds: column.bounds,
             deepens: column.deepens,
-            words: owned(&column.promises),
-            doubts: owned(&column.also_depends_on),
+            promises: owned(&column.promises),
+            also_depends_on: owned(&column.also_depends_on),
             is_sync_method: column.is_sync_method,
         }
     }

@@ -66,6 +66,6 @@ mod tests {
         let error = catch_panic(|| catch_panic(|| panic!("no {}", "page")).unwrap_err()).unwrap();
         assert!(error.starts_with("panicked at explode-runtime/src/base/panics.rs:"), "{error}");
         assert!(error.ends_with(": no page"), "{error}");
-        assert!(catch_unwind(|| panic!("this one is told")).is_err());
+        assert!(catch_unwind(|| panic!("this one is reported")).is_err());
     }
 }

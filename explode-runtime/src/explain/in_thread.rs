@@ -23,8 +23,8 @@ impl ProbeChannel for StopKeeper {
     fn report(&mut self, _reply: ProbeReply) {}
 
     fn next(&mut self, reply: ProbeReply) -> ProbeCommand {
-        if let ProbeReply::Stopped(standing) = reply {
-            self.0 = Some(standing);
+        if let ProbeReply::Stopped(stopped) = reply {
+            self.0 = Some(stopped);
         }
         ProbeCommand::Enough
     }
@@ -61,15 +61,15 @@ pub fn story_in_thread(
         }
         ProbeEnd::Broken(why) => return Err(why.into()),
     };
-    let standing = stands.0;
+    let stopped = stands.0;
     let not_made = || CriticalSearch::NotMade("no worker tries other disks".to_owned());
     let retold = StoryRun {
         choices: probed.choices,
         failed: probed.failed,
         violation,
         by_search: false,
-        critical: standing.as_ref().map(|_| not_made()),
-        standing,
+        critical: stopped.as_ref().map(|_| not_made()),
+        stopped,
         promise: probed.promise,
         other_versions: Vec::new(),
     };

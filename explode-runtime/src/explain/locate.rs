@@ -24,7 +24,7 @@ pub struct LocatedFailure {
     /// The choices, the place and the violation.
     pub failing: PathFailure,
     /// The moment of the crash. `None` without a crash.
-    pub standing: Option<StoppedAt>,
+    pub stopped: Option<StoppedAt>,
     /// True if the log differs from the recorded one and the disk was found by a search of the
     /// interval (EX-60).
     pub by_search: bool,
@@ -64,7 +64,7 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
         return Ok(match end {
             PathResult::Fails(failing) => Location::Fails(Box::new(LocatedFailure {
                 failing: *failing,
-                standing: None,
+                stopped: None,
                 by_search: false,
             })),
             PathResult::Stopped(_) => Location::Not("it was stopped at a disk".to_owned()),
@@ -79,11 +79,11 @@ pub fn locate(session: &mut ProbeSession<'_, '_>, trace: &Trace) -> Result<Locat
         trace.mutates,
         ProbeGoal::At(spot.clone()),
     )? {
-        PathResult::Stopped(standing) => {
+        PathResult::Stopped(stopped) => {
             if let DiskTry::Same(_, violation) = session.attempt(&spot.pieces())? {
-                return Ok(Location::Fails(Box::new(failure(*standing, violation, false))));
+                return Ok(Location::Fails(Box::new(failure(*stopped, violation, false))));
             }
-            if standing.spot.log == spot.log {
+            if stopped.spot.log == spot.log {
                 return Ok(Location::Not(why));
             }
         }
@@ -132,19 +132,19 @@ fn look_until(
     until: ProbeGoal,
 ) -> Result<SearchResult, RunError> {
     match session.run_path(answers, mutates, until)? {
-        PathResult::Stopped(standing) => match session.attempt(&standing.spot.pieces())? {
+        PathResult::Stopped(stopped) => match session.attempt(&stopped.spot.pieces())? {
             DiskTry::Same(_, violation) => {
-                Ok(SearchResult::Fails(Box::new(failure(*standing, violation, false))))
+                Ok(SearchResult::Fails(Box::new(failure(*stopped, violation, false))))
             }
             _ => {
                 Ok(SearchResult::Not("the disk that failed that way does not any more".to_owned()))
             }
         },
         PathResult::Fails(failing) => {
-            let standing = stop_at_disk(session, &failing)?;
+            let stopped = stop_at_disk(session, &failing)?;
             Ok(SearchResult::Fails(Box::new(LocatedFailure {
                 failing: *failing,
-                standing,
+                stopped,
                 by_search: false,
             })))
         }
@@ -160,20 +160,20 @@ fn stop_at_disk(
 ) -> Result<Option<StoppedAt>, RunError> {
     let Some(spot) = &failing.spot else { return Ok(None) };
     let choices: Vec<Choice> = failing.choices.concat();
-    Ok(session.stop_at(&choices, spot)?.map(|standing| *standing))
+    Ok(session.stop_at(&choices, spot)?.map(|stopped| *stopped))
 }
 
 fn failure(
-    standing: StoppedAt,
+    stopped: StoppedAt,
     violation: crate::verdict::Violation,
     by_search: bool,
 ) -> LocatedFailure {
     let failing = PathFailure {
-        choices: standing.choices.clone(),
-        failed: standing.failed.clone(),
-        spot: Some(standing.spot.clone()),
+        choices: stopped.choices.clone(),
+        failed: stopped.failed.clone(),
+        spot: Some(stopped.spot.clone()),
         violation,
         promise: None,
     };
-    LocatedFailure { failing, standing: Some(standing), by_search }
+    LocatedFailure { failing, stopped: Some(stopped), by_search }
 }

@@ -39,7 +39,7 @@ pub struct ProbeSession<'a, 'r> {
     began: Instant,
     /// The description of the present worker. `None` if no worker runs.
     started: Option<WorkerStarted>,
-    standing: bool,
+    stopped: bool,
     /// The choices and the disk to return to.
     at: Option<(Vec<Choice>, CrashPoint)>,
     /// The moment of that disk.
@@ -68,12 +68,12 @@ struct MomentKey {
 }
 
 impl MomentKey {
-    fn of(standing: &StoppedAt) -> MomentKey {
+    fn of(stopped: &StoppedAt) -> MomentKey {
         MomentKey {
-            choices: standing.choices.clone(),
-            interval: standing.spot.interval,
-            epoch: standing.spot.epoch,
-            places: standing.moments.iter().map(|moment| moment.place).collect(),
+            choices: stopped.choices.clone(),
+            interval: stopped.spot.interval,
+            epoch: stopped.spot.epoch,
+            places: stopped.moments.iter().map(|moment| moment.place).collect(),
         }
     }
 }
@@ -134,7 +134,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             bounds,
             began: Instant::now(),
             started: None,
-            standing: false,
+            stopped: false,
             at: None,
             moment_key: None,
             known: BTreeMap::new(),
@@ -213,9 +213,9 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         self.at = None;
         let end = self.run(answers, mutates, until)?;
         let mut moment = None;
-        if let PathResult::Stopped(standing) = &end {
-            self.at = Some((standing.choices.concat(), standing.spot.clone()));
-            moment = Some(MomentKey::of(standing));
+        if let PathResult::Stopped(stopped) = &end {
+            self.at = Some((stopped.choices.concat(), stopped.spot.clone()));
+            moment = Some(MomentKey::of(stopped));
         }
         if moment.is_none() || moment != self.moment_key {
             self.known.clear();
@@ -235,7 +235,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     ) -> Result<Option<Box<StoppedAt>>, RunError> {
         let answers = ProbeAnswers::Exactly(choices.to_vec());
         match self.run_path(answers, spot.mutates, ProbeGoal::At(spot.clone()))? {
-            PathResult::Stopped(standing) => Ok(Some(standing)),
+            PathResult::Stopped(stopped) => Ok(Some(stopped)),
             _ => Ok(None),
         }
     }
@@ -267,7 +267,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
         pieces: Vec<PieceName>,
         violation: &Violation,
     ) -> Result<Evidence, RunError> {
-        if !self.standing {
+        if !self.stopped {
             return Err(broken(BrokenKind::Tool, "no worker is stopped at the disk"));
         }
         match self
@@ -291,7 +291,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
 
     /// Ends the worker's path. Returns the profile's line about the error, if there is one.
     pub fn leave(&mut self) -> Option<CitedPromise> {
-        if !std::mem::take(&mut self.standing) {
+        if !std::mem::take(&mut self.stopped) {
             return None;
         }
         let enough = ToWorker::Next(ProbeCommand::Enough);
@@ -329,7 +329,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     fn try_anew(&mut self, pieces: &[Vec<PieceName>]) -> Result<DiskTry, RunError> {
-        if !self.standing {
+        if !self.stopped {
             let (choices, spot) = self
                 .at
                 .clone()
@@ -347,7 +347,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                 Ok(Some(ProbeReply::Tried(tried))) => break tried,
                 Ok(Some(ProbeReply::Looking(spot))) => looking = spot.disks,
                 Ok(Some(ProbeReply::Ended(probed))) => {
-                    self.standing = false;
+                    self.stopped = false;
                     return Err(match probed.end {
                         ProbeEnd::Diverged(divergence) => RunError::Diverged(divergence),
                         end => broken(
@@ -422,10 +422,10 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                     }
                 }
                 Some(ProbeReply::Looking(spot)) => looking = Some(spot),
-                Some(ProbeReply::Stopped(standing)) => {
-                    self.standing = true;
-                    self.tests += standing.looked;
-                    return Ok(PathResult::Stopped(Box::new(standing)));
+                Some(ProbeReply::Stopped(stopped)) => {
+                    self.stopped = true;
+                    self.tests += stopped.looked;
+                    return Ok(PathResult::Stopped(Box::new(stopped)));
                 }
                 Some(ProbeReply::Ended(probed)) => {
                     self.tests += probed.looked;
@@ -502,7 +502,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     fn stop(&mut self) {
         self.remote.stop();
         self.started = None;
-        self.standing = false;
+        self.stopped = false;
     }
 }
 

@@ -36,7 +36,7 @@ pub struct StoryRun {
     /// True if it occurred at another disk than the recorded one, found by a search.
     pub by_search: bool,
     /// The moment of the crash. `None` without a crash.
-    pub standing: Option<StoppedAt>,
+    pub stopped: Option<StoppedAt>,
     /// The profile's line about the broken promise. `None` without such a line.
     pub promise: Option<CitedPromise>,
     /// The critical write. `None` without a crash.
@@ -76,13 +76,13 @@ pub fn story(
     };
     let now = session.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
     let other_versions = differences(&trace.versions, &now);
-    let LocatedFailure { failing, standing, by_search } = failure;
-    let critical = match &standing {
+    let LocatedFailure { failing, stopped, by_search } = failure;
+    let critical = match &stopped {
         None => None,
         Some(_) if trace.died.is_some() => Some(CriticalSearch::NotMade(
             "each disk that fails would end another worker".to_owned(),
         )),
-        Some(standing) => match search(&mut session, standing, (bounds.tests / QUESTION).max(16)) {
+        Some(stopped) => match search(&mut session, stopped, (bounds.tests / QUESTION).max(16)) {
             Err(RunError::Diverged(divergence)) => Some(CriticalSearch::NotMade(format!(
                 "{divergence}: the system is not deterministic"
             ))),
@@ -92,10 +92,10 @@ pub fn story(
     let promise = session.leave().or(failing.promise);
     let retold = StoryRun {
         choices: failing.choices,
-        failed: standing.as_ref().map_or(failing.failed, |standing| standing.failed.clone()),
+        failed: stopped.as_ref().map_or(failing.failed, |stopped| stopped.failed.clone()),
         violation: failing.violation,
         by_search,
-        standing,
+        stopped,
         promise,
         critical,
         other_versions,

@@ -124,11 +124,11 @@ pub fn collect(
             return Ok(Err(ScriptRefused::NotSeen(format!("the replay diverged: {divergence}"))));
         }
     };
-    let LocatedFailure { failing, standing: Some(standing), .. } = failure else {
+    let LocatedFailure { failing, stopped: Some(stopped), .. } = failure else {
         return Ok(Err(ScriptRefused::Cannot("it has no crash disk".to_owned())));
     };
-    let whole = whole(&standing.moments);
-    let mut pieces = standing.spot.pieces();
+    let whole = whole(&stopped.moments);
+    let mut pieces = stopped.spot.pieces();
     if let Some(last) = pieces.last_mut() {
         last.clone_from(&whole);
     }
@@ -139,7 +139,7 @@ pub fn collect(
         trace,
         failing.violation,
         promise,
-        (failing.choices, standing.moments),
+        (failing.choices, stopped.moments),
         evidence,
         is_sound,
     ))

@@ -35,7 +35,7 @@ impl Stack {
     /// that component asks for it ([`Facts::promises_as_below`](super::Facts::promises_as_below)),
     /// the promises that the layers below exclude are excluded.
     pub fn profile(&self) -> Option<Profile> {
-        promised(&self.levels.iter().map(MountedLayer::standing).collect::<Vec<_>>())
+        promised(&self.levels.iter().map(MountedLayer::layer).collect::<Vec<_>>())
     }
 
     /// Returns the promises that the profile excludes.

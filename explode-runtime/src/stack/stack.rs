@@ -402,7 +402,7 @@ fn paths(levels: &[MountedLayer], level: usize) -> LayerPaths {
 }
 
 impl MountedLayer {
-    pub(super) fn standing(&self) -> LayerRef<'_> {
+    pub(super) fn layer(&self) -> LayerRef<'_> {
         (&self.plan.facts, &self.plan.children)
     }
 

@@ -67,11 +67,11 @@ pub struct Critical {
 /// Those of [`ProbeSession::attempt`].
 pub fn search(
     session: &mut ProbeSession<'_, '_>,
-    standing: &StoppedAt,
+    stopped: &StoppedAt,
     most: u64,
 ) -> Result<CriticalSearch, RunError> {
-    let pieces = standing.spot.pieces();
-    let (Some(moment), Some((_, outer))) = (standing.moments.last(), pieces.split_last()) else {
+    let pieces = stopped.spot.pieces();
+    let (Some(moment), Some((_, outer))) = (stopped.moments.last(), pieces.split_last()) else {
         return Ok(CriticalSearch::NothingPending);
     };
     let ranges = &moment.ranges;

@@ -92,18 +92,18 @@ fn try_to(
     };
     let before = size(&failure);
     let mut failure = paths::shrink(&mut session, failure)?;
-    if let Some(standing) = failure.standing.take() {
+    if let Some(stopped) = failure.stopped.take() {
         // The worker has run other paths since.
-        let choices = standing.choices.concat();
-        let again = session.stop_at(&choices, &standing.spot)?;
+        let choices = stopped.choices.concat();
+        let again = session.stop_at(&choices, &stopped.spot)?;
         let gone = || {
             RunError::Diverged(
                 "the same choices did not lead to the disk that failed again".to_owned(),
             )
         };
-        let standing = *again.ok_or_else(gone)?;
-        let standing = pieces::shrink(&mut session, standing)?;
-        failure = settle(&mut session, failure, standing)?;
+        let stopped = *again.ok_or_else(gone)?;
+        let stopped = pieces::shrink(&mut session, stopped)?;
+        failure = settle(&mut session, failure, stopped)?;
     }
     let sizes = [before, size(&failure)];
     let trace = smaller(&session, trace, &failure);
@@ -123,19 +123,19 @@ fn try_to(
 fn settle(
     session: &mut ProbeSession<'_, '_>,
     failure: LocatedFailure,
-    standing: StoppedAt,
+    stopped: StoppedAt,
 ) -> Result<LocatedFailure, RunError> {
     let mut failing = failure.failing;
-    if let crate::explain::DiskTry::Same(_, violation) = session.attempt(&standing.spot.pieces())? {
+    if let crate::explain::DiskTry::Same(_, violation) = session.attempt(&stopped.spot.pieces())? {
         failing.violation = violation;
     }
-    failing.spot = Some(standing.spot.clone());
-    Ok(LocatedFailure { failing, standing: Some(standing), ..failure })
+    failing.spot = Some(stopped.spot.clone());
+    Ok(LocatedFailure { failing, stopped: Some(stopped), ..failure })
 }
 
 fn size(failure: &LocatedFailure) -> TraceSize {
     let choices = &failure.failing.choices;
-    let moments = failure.standing.iter().flat_map(|standing| &standing.moments);
+    let moments = failure.stopped.iter().flat_map(|stopped| &stopped.moments);
     let size = TraceSize {
         mutates: choices.len() as u64,
         choices: choices.iter().map(|mutate| mutate.len() as u64).sum(),

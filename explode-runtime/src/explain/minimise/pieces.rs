@@ -17,28 +17,28 @@ const ROUNDS: usize = 4;
 /// reached. Returns the place of the simplified disks.
 pub(super) fn shrink(
     session: &mut ProbeSession<'_, '_>,
-    mut standing: StoppedAt,
+    mut stopped: StoppedAt,
 ) -> Result<StoppedAt, RunError> {
     for _ in 0..ROUNDS {
-        let before = standing.spot.pieces();
-        for level in (0..standing.moments.len()).rev() {
-            standing = shrink_one(session, standing, level)?;
+        let before = stopped.spot.pieces();
+        for level in (0..stopped.moments.len()).rev() {
+            stopped = shrink_one(session, stopped, level)?;
         }
-        if standing.spot.pieces() == before || session.cut {
+        if stopped.spot.pieces() == before || session.cut {
             break;
         }
     }
-    Ok(standing)
+    Ok(stopped)
 }
 
 /// Simplifies one of the disks and leaves the others unchanged.
 fn shrink_one(
     session: &mut ProbeSession<'_, '_>,
-    standing: StoppedAt,
+    stopped: StoppedAt,
     level: usize,
 ) -> Result<StoppedAt, RunError> {
-    let ranges = &standing.moments[level].ranges;
-    let pieces = standing.spot.pieces();
+    let ranges = &stopped.moments[level].ranges;
+    let pieces = stopped.spot.pieces();
     let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
         if !session.may_go_on() {
             return Ok(false);
@@ -54,11 +54,11 @@ fn shrink_one(
     let lost = closest(&now, newest, &mut fails)?;
     let smaller = if lost.1 <= kept.1 { lost.0 } else { kept.0 };
     if smaller == now {
-        return Ok(standing);
+        return Ok(stopped);
     }
     let mut tried = pieces.clone();
     tried[level] = kept_names(ranges, &smaller);
-    go_to(session, standing, &tried)
+    go_to(session, stopped, &tried)
 }
 
 /// Returns digits that fail like `now` and differ from `base` in as few ranges as possible, with
@@ -82,15 +82,15 @@ fn closest(
 /// Stops at other disks of the same request for crash checks, which must fail.
 fn go_to(
     session: &mut ProbeSession<'_, '_>,
-    standing: StoppedAt,
+    stopped: StoppedAt,
     pieces: &[Vec<PieceName>],
 ) -> Result<StoppedAt, RunError> {
-    let DiskTry::Same(disks, _) = session.attempt(pieces)? else { return Ok(standing) };
-    let mut spot = standing.spot.clone();
+    let DiskTry::Same(disks, _) = session.attempt(pieces)? else { return Ok(stopped) };
+    let mut spot = stopped.spot.clone();
     spot.disks = disks;
-    let found = session.stop_at(&standing.choices.concat(), &spot)?;
+    let found = session.stop_at(&stopped.choices.concat(), &spot)?;
     let lost = || RunError::Diverged("a disk that failed cannot be built again".to_owned());
-    found.map(|standing| *standing).ok_or_else(lost)
+    found.map(|stopped| *stopped).ok_or_else(lost)
 }
 
 /// Returns the numbers of ranges of a moment: those that keep a version, those that have lost their

@@ -12,26 +12,26 @@ use crate::worker::probe::{CrashMoment, PendingRange, StoppedAt};
 /// here.
 pub(super) fn parts(
     parts: &mut Vec<Part>,
-    standing: &StoppedAt,
+    stopped: &StoppedAt,
     level: usize,
     critical: Option<&CriticalSearch>,
     telling: Telling,
 ) {
-    let Some(moment) = standing.moments.get(level) else { return };
+    let Some(moment) = stopped.moments.get(level) else { return };
     let critical = match critical {
         Some(CriticalSearch::Found(critical)) => Some(critical),
         _ => None,
     };
     let of = match level {
-        0 => format!("up to the crash in request {} for crash checks", standing.spot.interval + 1),
+        0 => format!("up to the crash in request {} for crash checks", stopped.spot.interval + 1),
         1 => "of its recovery, up to the next crash".to_owned(),
         _ => "of the recovery from that, up to the next crash".to_owned(),
     };
     timeline(parts, &of, moment, critical, telling);
     let crash = match level {
         0 => {
-            let epoch = format!("epoch {}", standing.spot.epoch);
-            match &standing.spot.args[..] {
+            let epoch = format!("epoch {}", stopped.spot.epoch);
+            match &stopped.spot.args[..] {
                 [] => epoch,
                 args => format!("{epoch}; the check gets: {}", args.join(" ")),
             }

@@ -52,8 +52,8 @@ impl Story {
 
     /// Returns true if rows may be folded or the message may be cut.
     fn is_folded(&self) -> bool {
-        let moments = self.retold.iter().flat_map(|retold| &retold.standing);
-        moments.flat_map(|standing| &standing.moments).any(|moment| !moment.events.is_empty())
+        let moments = self.retold.iter().flat_map(|retold| &retold.stopped);
+        moments.flat_map(|stopped| &stopped.moments).any(|moment| !moment.events.is_empty())
             || self.message().lines().count() > 1
     }
 
@@ -72,7 +72,7 @@ impl Story {
     /// Returns true if `explode minimise` could omit something.
     fn may_shrink(&self) -> bool {
         let Ok(retold) = &self.retold else { return false };
-        let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
+        let moments = retold.stopped.iter().flat_map(|stopped| &stopped.moments);
         let lost = moments.flat_map(|moment| &moment.ranges);
         let lost = lost.filter(|range| range.kept != range.newest()).count();
         self.trace.died.is_none() && (self.trace.mutates > 1 || lost > 1)
@@ -169,15 +169,15 @@ impl Story {
         }
         parts.push(Part::whole(lines));
         parts.push(Part::list(mutates(&retold.choices, &retold.failed, false), Vec::new()));
-        let Some(standing) = &retold.standing else { return };
+        let Some(stopped) = &retold.stopped else { return };
         let lowest = self.trace.stack.0.first().map(|layer| layer.component.as_str());
         let telling = Telling { all, simulated: lowest == Some(simfiles::NAME) };
-        let last = standing.moments.len().saturating_sub(1);
-        for level in 0..standing.moments.len() {
+        let last = stopped.moments.len().saturating_sub(1);
+        for level in 0..stopped.moments.len() {
             let critical = retold.critical.as_ref().filter(|_| level == last);
-            crash::parts(parts, standing, level, critical, telling);
+            crash::parts(parts, stopped, level, critical, telling);
         }
-        if let (Some(search), Some(moment)) = (&retold.critical, standing.moments.last()) {
+        if let (Some(search), Some(moment)) = (&retold.critical, stopped.moments.last()) {
             parts.push(Part::whole(critical::lines(search, moment, telling)));
         }
     }

@@ -256,8 +256,8 @@ impl ProbeRunner<'_> {
         let choices = self.split(made);
         let failed = self.log.failed_commands();
         let spot = probed.spot(disks.to_vec());
-        let standing = StoppedAt { choices, failed, spot, moments, looked: self.looked };
-        let mut reply = ProbeReply::Stopped(standing);
+        let stopped = StoppedAt { choices, failed, spot, moments, looked: self.looked };
+        let mut reply = ProbeReply::Stopped(stopped);
         loop {
             let next = self.talk.next(reply);
             match next {
