@@ -37,7 +37,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 72] = [
+const FATES: [(&str, Fate); 73] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -85,6 +85,13 @@ const FATES: [(&str, Fate); 72] = [
     (
         "f2fs-fsync-new-xattr/trace",
         Shows(&["not everything can be read: getfattr: /b/a: Structure needs cleaning"]),
+    ),
+    (
+        "f2fs-fsync-two-names/dsync",
+        Shows(&[
+            "/a/a has other bytes from byte 0 on than the 8192 that it should have",
+            "/b/b has other bytes from byte 0 on than the 8192 that it should have",
+        ]),
     ),
     (
         "f2fs-fsync-two-names/trace",
