@@ -43,6 +43,12 @@ const CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrit
 const MORE_CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, symlink, \
                           chmod, setxattr, removexattr, renameat2, fallocate, O_TMPFILE, mmap, \
                           FICLONE, unlink of an open file";
+/// The calls and the ways of forcing of the alphabet `full` of `fs-workloads`.
+const ALL_CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, symlink, \
+                         chmod, setxattr, removexattr, renameat2, fallocate, O_TMPFILE, mmap, \
+                         FICLONE, O_TRUNC, O_APPEND, O_DIRECT, O_SYNC, O_DSYNC, copy_file_range";
+const AFTER_ALL_CALLS: &str = "after each call nothing, fsync of any file or directory, fdatasync \
+                               of any file, or sync";
 const NO_FILES: &str = "no files";
 
 /// Returns the histories after which a checker checks its promises. Those of `fs-ways` depend on
@@ -85,7 +91,8 @@ fn histories(checker: &str) -> Vec<CheckedHistories> {
                     .chain(["moved-name"]),
             ),
             "no files, and a synced tree: two directories, two files, one of them with a second \
-             name; as it is and mounted again, with closed and with open files",
+             name; as it is and mounted again, with closed and with open files and \
+             directories",
             "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, fallocate, punch hole",
             "after each call nothing, fsync of what it has changed by each name, fsync of the \
              directories of these names, or sync",
@@ -216,10 +223,8 @@ fn of_checkers() -> Vec<MatrixColumn> {
         MatrixColumn {
             options: Options::none().with("alphabet", "full"),
             histories: vec![CheckedHistories {
-                forced:
-                    "after each call nothing, fsync of any file or directory, fdatasync of any \
-                         file, or sync"
-                        .to_owned(),
+                calls: ALL_CALLS,
+                forced: AFTER_ALL_CALLS.to_owned(),
                 ..with_more_calls(&histories(workloads::NAME)[0])
             }],
             ..of_workloads(

@@ -128,6 +128,24 @@ fn appended_and_copied_bytes() {
 }
 
 #[test]
+fn open_directories() {
+    on_both(|files| {
+        files.mkdir("/d").unwrap();
+        let fd = files.open_directory("/d").unwrap();
+        assert_eq!(files.fstat(fd).map(|stat| stat.kind), Ok(FileKind::Directory));
+        files.rename("/d", "/e").unwrap();
+        assert_eq!(files.fsync(fd), Ok(()));
+        files.rmdir("/e").unwrap();
+        assert_eq!(files.fsync(fd), Ok(()), "it was removed");
+        files.close(fd).unwrap();
+        assert_eq!(files.fsync(fd), Err(Errno::EBADF));
+        assert_eq!(files.open_directory("/e"), Err(Errno::ENOENT));
+        write(files, "/f", b"one");
+        assert_eq!(files.open_directory("/f"), Err(Errno::ENOTDIR));
+    });
+}
+
+#[test]
 fn handles() {
     on_both(|files| {
         let one = files.open("/f", OpenFlags::CREATE).unwrap();

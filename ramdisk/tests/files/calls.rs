@@ -2,7 +2,7 @@
 //! paths.
 
 use explode_ramdisk::files::{
-    Fallocate, Files, FsCall, Granule, NAMELESS, OpenFlags, Session, WriteMethod,
+    Fallocate, Files, FsCall, Granule, NAMELESS, OpenFlags, REMOVED_DIRECTORY, Session, WriteMethod,
 };
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
 use nix::errno::Errno;
@@ -200,6 +200,33 @@ fn each_call_is_its_system_calls() {
         assert_eq!(noting.take(), made);
         assert_eq!(call.to_string(), line);
     }
+}
+
+/// Fsync of a directory goes through the descriptor that is open, also after a rename and after the
+/// directory was removed or replaced. Then its path is [`REMOVED_DIRECTORY`].
+#[test]
+fn a_directory_stays_open_in_a_session() {
+    let files = files();
+    let path = |path: &str| path.to_owned();
+    let mut session = Session::new(&files);
+    for name in ["/a", "/b", "/c"] {
+        files.mkdir(name).unwrap();
+        session.open_directory(name).unwrap();
+    }
+    let fsync = |path: &str| FsCall::FsyncDir { path: path.to_owned() };
+    session.make(&FsCall::Rename { from: path("/a"), to: path("/b/d") }).unwrap();
+    session.make(&fsync("/b/d")).unwrap();
+    assert_eq!(session.make(&fsync("/a")), Err(Errno::ENOENT));
+    assert_eq!(session.make(&fsync(REMOVED_DIRECTORY)), Err(Errno::EINVAL), "none was removed");
+    session.make(&FsCall::Rename { from: path("/b/d"), to: path("/c") }).unwrap();
+    session.make(&fsync(REMOVED_DIRECTORY)).unwrap();
+    session.make(&FsCall::Rmdir { path: path("/b") }).unwrap();
+    session.make(&fsync("/c")).unwrap();
+    let open = session.leave();
+    assert!(open.has_removed_directory());
+    drop(Session::resume(&files, open));
+    assert_eq!(files.open_directory("/b"), Err(Errno::ENOENT));
+    assert_eq!(files.open_directory("/c").map(|fd| files.close(fd)), Ok(Ok(())));
 }
 
 #[test]
