@@ -10,6 +10,7 @@ use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
+use explode_runtime::explore::StrategyName;
 use explode_runtime::plan::{MOST_CRASH_DEPTH, Registry};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
@@ -177,9 +178,12 @@ impl Checker for Journal {
     }
 }
 
+/// The orders of the checks: crashes during recovery at once, or after all crash disks.
+const STRATEGIES: [StrategyName; 2] = [StrategyName::Exhaust, StrategyName::Shuffle];
+
 const CRASHED: State = State([0, 7, 0, 0]);
 
-fn run(patience: u8, depth: u32) -> Said {
+fn run(strategy: &StrategyName, patience: u8, depth: u32) -> Said {
     let checker =
         CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Journal)));
     let registry = Registry {
@@ -192,6 +196,7 @@ fn run(patience: u8, depth: u32) -> Said {
         .plug("disk", Options::none())
         .plug("toy", Options::none().with("patience", u64::from(patience)));
     plan.settings.crash_depth = depth;
+    plan.settings.strategy = strategy.clone();
     // Brute force makes every check.
     plan.settings.skip = false;
     common::run(&registry, &plan)
@@ -203,14 +208,16 @@ fn run(patience: u8, depth: u32) -> Said {
 fn the_disks_of_each_depth_are_those_of_brute_force() {
     let levels = by_brute_force(CRASHED, 255, 3);
     assert_eq!(levels.iter().map(BTreeSet::len).collect::<Vec<_>>(), LEVELS);
-    for depth in 0..=3 {
-        let summary = run(255, depth).summary().clone();
+    for (strategy, depth) in
+        STRATEGIES.iter().flat_map(|one| (0..=3).map(move |depth| (one, depth)))
+    {
+        let summary = run(strategy, 255, depth).summary().clone();
         assert_eq!(
             (&summary.crash_disks, &summary.checked, &summary.findings),
             (&1.into(), &1.into(), &0.into())
         );
         let expected: usize = LEVELS[..depth as usize].iter().sum();
-        assert_eq!(summary.crash_crash_disks, (expected as u64).into(), "{depth} deep");
+        assert_eq!(summary.crash_crash_disks, (expected as u64).into(), "{strategy}, {depth} deep");
         assert!(summary.complete);
     }
 }
@@ -223,14 +230,16 @@ const LEVELS: [usize; 3] = [5, 5, 5];
 /// the path, and replays.
 #[test]
 fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
-    for patience in [1, 2, 3] {
+    for (strategy, patience) in
+        STRATEGIES.iter().flat_map(|one| [1, 2, 3].map(|patience| (one, patience)))
+    {
         for depth in 0..=3 {
-            let said = run(patience, depth);
+            let said = run(strategy, patience, depth);
             let found = said.findings();
             assert_eq!(
                 found.len(),
                 usize::from(depth >= u32::from(patience)),
-                "{patience}, {depth} deep"
+                "{strategy}, {patience}, {depth} deep"
             );
             if let Some(found) = found.first() {
                 assert_eq!((found.signature.as_str(), found.replayed), ("test/lost/journal", true));
@@ -244,13 +253,14 @@ fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
 /// follows.
 #[test]
 fn a_disk_that_was_met_too_deep_is_checked_again() {
-    assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
-    let said = run(PHASES, 2);
-    assert!(said.findings()[0].replayed);
-    assert_eq!(
-        (said.traces[0].recovery.len(), &*said.traces[0].message),
-        (2, "State([9, 7, 0, 0])")
-    );
+    for strategy in &STRATEGIES {
+        let found = [1, 2].map(|depth| run(strategy, PHASES, depth).findings().len());
+        assert_eq!(found, [0, 1], "{strategy}");
+        let said = run(strategy, PHASES, 2);
+        assert!(said.findings()[0].replayed, "{strategy}");
+        let trace = &said.traces[0];
+        assert_eq!((trace.recovery.len(), &*trace.message), (2, "State([9, 7, 0, 0])"));
+    }
 }
 
 /// The largest depth, on a recovery that always writes, goes down to the last level on a quarter of
@@ -260,18 +270,23 @@ fn a_disk_that_was_met_too_deep_is_checked_again() {
 fn the_largest_crash_depth_does_not_overflow_the_stack() {
     let deepest = MOST_CRASH_DEPTH;
     let patience = u8::try_from(deepest).expect("attempts are counted in a byte");
-    let crashes = move || run(patience, deepest).traces.first().map(|trace| trace.recovery.len());
+    let crashes = move || {
+        run(&StrategyName::Exhaust, patience, deepest)
+            .traces
+            .first()
+            .map(|trace| trace.recovery.len())
+    };
     let thread =
         std::thread::Builder::new().stack_size(512 << 10).spawn(crashes).expect("a thread");
     assert_eq!(thread.join().expect("it ends"), Some(deepest as usize));
-    let said = run(255, deepest);
+    let said = run(&StrategyName::Exhaust, 255, deepest);
     assert!(said.findings().is_empty() && said.summary().complete);
     assert_eq!(said.summary().crash_crash_disks, u64::from(5 * deepest).into());
 }
 
 #[test]
 fn a_larger_crash_depth_is_refused() {
-    let said = run(255, MOST_CRASH_DEPTH + 1);
+    let said = run(&StrategyName::Exhaust, 255, MOST_CRASH_DEPTH + 1);
     let error = said.result.expect_err("it is refused").to_string();
     assert!(error.contains(&format!("use at most {MOST_CRASH_DEPTH}")), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Strategies: depth first covers the same states, and the seed determines random walks.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::{run, summary, timeless};
@@ -124,6 +124,63 @@ fn a_run_begins_with_a_trace() {
     }
     explode_in(folder.path(), ["run", "sqlite-off-wal", "--chop", "0"])
         .refused(&["chop", "at least 1"]);
+}
+
+/// The counts of a run that the order of its units must not change.
+fn unordered(summary: &Value) -> Vec<Value> {
+    let keys = ["states", "operations", "choices", "crash_disks", "distinct", "left_out"];
+    let nested = ["crash_crash_disks", "crash_crash_left_out", "by_design", "broken", "complete"];
+    keys.iter().chain(&nested).map(|key| summary[*key].clone()).collect()
+}
+
+/// With `shuffle` each path is run twice, and the second time only the crashes during recovery
+/// count. No count may show that, for any number of workers, also with samples and in a run that is
+/// resumed in the middle of the second time.
+#[test]
+fn crashes_during_recovery_come_last_and_count_once() {
+    let folder = tempdir().unwrap();
+    let last = |args: &str| run(folder.path(), 0, args).last().unwrap().clone();
+    for args in [
+        "redb --depth 1 --crash-depth 2",
+        "journal-kv --depth 2 --limit 10 --samples 3",
+        "wal-kv --depth 2 --limit 4 --samples 2 --crash-depth 2",
+        "sqlite-normal --depth 1",
+    ] {
+        let whole = last(args);
+        assert_ne!(whole["crash_crash_disks"], json!(0), "{args}");
+        for jobs in [1, 3] {
+            let two = last(&format!("{args} --strategy shuffle --jobs {jobs}"));
+            assert_eq!(unordered(&two), unordered(&whole), "{args}, {jobs} workers");
+        }
+    }
+    let whole = last("journal-kv --depth 2 --strategy shuffle --out cut");
+    let journal = std::fs::read(folder.path().join("cut/journal")).unwrap();
+    for percent in [15, 50, 90] {
+        let kept = &journal[..journal.len() * percent / 100];
+        std::fs::write(folder.path().join("cut/journal"), kept).unwrap();
+        assert_eq!(unordered(&last("--resume cut")), unordered(&whole), "{percent} percent");
+    }
+}
+
+/// A run that goes deeper has the crash disks of a length first. An error that only a crash during
+/// recovery shows is found after them, and its trace has both crashes.
+#[test]
+fn a_run_that_goes_deeper_follows_crashes_during_recovery() {
+    let folder = tempdir().unwrap();
+    let args = "wal-kv+recovery-not-idempotent --budget 1h --states 200 --out run";
+    let lines = run(folder.path(), 1, args);
+    let found = of_type(&lines, "finding");
+    let trace = folder.path().join(found[0]["trace"].as_str().unwrap());
+    let trace: Value = serde_json::from_slice(&std::fs::read(trace).unwrap()).unwrap();
+    assert_eq!(trace["recovery"].as_array().unwrap().len(), 1, "{trace}");
+    assert_eq!(found[0]["replayed"], true);
+    let none = format!("{args}-none --crash-depth 0");
+    assert_eq!(run(folder.path(), 0, &none).last().unwrap()["findings"], 0);
+    // A checker that counts its workloads has the number of paths that were run twice.
+    let args = "fs-workloads --depth 1 --crash-depth 1 --strategy shuffle";
+    let summary = run(folder.path(), 0, args);
+    let depth = &summary.last().unwrap()["depths"][0];
+    assert_eq!(depth["followed"], depth["mutates"]);
 }
 
 #[test]

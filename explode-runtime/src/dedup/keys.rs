@@ -31,6 +31,9 @@ pub struct KnownChecks {
     pub seen: KeyList,
     /// The keys of checks after crashes during recovery, which are counted separately.
     pub crash_crash: KeyList,
+    /// The [numbers](super::nested_key) of checks whose crashes during recovery were followed by a
+    /// unit that [checks these alone](crate::explore::UnitDisks::Nested).
+    pub followed: KeyList,
     /// The keys of checks that have shown an error.
     pub errors: KeyList,
 }
@@ -40,17 +43,19 @@ impl KnownChecks {
     pub fn extend(&mut self, more: &KnownChecks) {
         self.seen.0.extend(&more.seen.0);
         self.crash_crash.0.extend(&more.crash_crash.0);
+        self.followed.0.extend(&more.followed.0);
         self.errors.0.extend(&more.errors.0);
     }
 
     /// Splits the keys into parts of at most `most` keys of each kind.
     pub fn parts(&self, most: usize) -> impl Iterator<Item = KnownChecks> {
-        let kinds = || [&self.seen.0, &self.crash_crash.0, &self.errors.0];
+        let kinds =
+            || [&self.seen, &self.crash_crash, &self.followed, &self.errors].map(|keys| &keys.0);
         let parts = kinds().map(|keys| keys.len().div_ceil(most)).into_iter().max().unwrap_or(0);
         (0..parts).map(move |part| {
-            let [seen, crash_crash, errors] = kinds()
+            let [seen, crash_crash, followed, errors] = kinds()
                 .map(|keys| KeyList(keys.iter().skip(part * most).take(most).copied().collect()));
-            KnownChecks { seen, crash_crash, errors }
+            KnownChecks { seen, crash_crash, followed, errors }
         })
     }
 }

@@ -66,16 +66,19 @@ pub struct SeenChecks {
     /// The checks after crashes during recovery, which are counted separately, by
     /// [number](nested_key).
     crash_crash: KeySet,
+    /// As [`KnownChecks::followed`].
+    followed: KeySet,
     errors: KeySet,
 }
 
 impl SeenChecks {
     /// Adds checks that were made elsewhere.
     pub fn learn(&mut self, known: &KnownChecks) {
-        let KnownChecks { seen, crash_crash, errors } = known;
+        let KnownChecks { seen, crash_crash, followed, errors } = known;
         for (set, keys) in [
             (&mut self.seen, seen),
             (&mut self.crash_crash, crash_crash),
+            (&mut self.followed, followed),
             (&mut self.errors, errors),
         ] {
             for key in &keys.0 {
@@ -95,6 +98,17 @@ impl SeenChecks {
         self.crash_crash.insert(number)
     }
 
+    /// Adds a check whose crashes during recovery are followed, by its [number](nested_key).
+    /// Returns true if it is new.
+    pub fn insert_followed(&mut self, number: u128) -> bool {
+        self.followed.insert(number)
+    }
+
+    /// Returns true if the crashes during recovery of this check are followed.
+    pub fn has_followed(&self, number: u128) -> bool {
+        self.followed.contains(number)
+    }
+
     /// Records that the check of this [number](nested_key), or one that follows from it, has shown
     /// an error.
     pub fn insert_error(&mut self, number: u128) {
@@ -112,9 +126,11 @@ impl SeenChecks {
         let seen = parts(&self.seen).map(|seen| KnownChecks { seen, ..KnownChecks::default() });
         let nested = parts(&self.crash_crash)
             .map(|crash_crash| KnownChecks { crash_crash, ..KnownChecks::default() });
+        let followed = parts(&self.followed)
+            .map(|followed| KnownChecks { followed, ..KnownChecks::default() });
         let errors =
             parts(&self.errors).map(|errors| KnownChecks { errors, ..KnownChecks::default() });
-        errors.chain(nested).chain(seen)
+        errors.chain(nested).chain(followed).chain(seen)
     }
 
     /// Returns true if this check was made.
@@ -134,7 +150,8 @@ impl SeenChecks {
 
     /// Returns the memory that the sets use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.seen.bytes() + self.crash_crash.bytes() + self.errors.bytes()
+        let sets = [&self.seen, &self.crash_crash, &self.followed, &self.errors];
+        sets.map(KeySet::bytes).iter().sum()
     }
 }
 

@@ -27,7 +27,7 @@ pub use prefix::{FromPrefix, TracePrefix};
 pub use shuffle::Shuffle;
 pub use sketch::Sketch;
 pub use states::StateId;
-pub use unit::{State, Unit, UnitId};
+pub use unit::{State, Unit, UnitDisks, UnitId};
 pub use walks::Walks;
 
 use serde::{Deserialize, Serialize};

@@ -7,12 +7,16 @@
 //! A unit begins with a script, and its other answers are drawn. The options that were not drawn
 //! are branches: each is a script that ends with one of them. The branches of one state divide its
 //! combinations without overlap.
+//!
+//! Crashes during recovery can come last ([`Shuffle::nested_last`]): after all paths of one length,
+//! and before those that are longer. They are the larger part of the checks, and few bugs need
+//! them.
 
 use std::collections::VecDeque;
 
 use super::job::made_in;
 use super::states::StateTree;
-use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit};
+use super::{FinishedUnit, Job, Novelty, State, StateId, Strategy, Unit, UnitDisks};
 use crate::choose::{Choice, Draws, Policy};
 
 /// The number of branches whose order is fixed. Workers may run them ahead.
@@ -32,6 +36,10 @@ pub struct Shuffle {
     ready: VecDeque<StateId>,
     /// The other branches of this length, in no order.
     rest: Vec<StateId>,
+    /// True if crashes during recovery come after all paths of a length.
+    nested_last: bool,
+    /// The ends of the paths of this length whose crashes during recovery are not yet followed.
+    nested: VecDeque<StateId>,
     /// The states for the next length.
     longer: Vec<StateId>,
 }
@@ -49,8 +57,17 @@ impl Shuffle {
             states,
             ready: VecDeque::new(),
             rest: Vec::new(),
+            nested_last: false,
+            nested: VecDeque::new(),
             longer: first.into_iter().collect(),
         }
+    }
+
+    /// Returns the same strategy. If `last`, it follows the crashes during recovery of the paths of
+    /// one length after all these paths.
+    #[must_use]
+    pub fn nested_last(self, last: bool) -> Shuffle {
+        Shuffle { nested_last: last, ..self }
     }
 
     /// Returns the unit of a branch.
@@ -58,12 +75,19 @@ impl Shuffle {
         let (state, script) = self.states.split(branch);
         // The number of the walk is the branch, so that a branch always has the same unit.
         let policy = Policy::Uniform { seed: self.seed, walk: branch.number() };
-        Unit { state, script, mutates: 1, policy }
+        let disks = if self.nested_last { UnitDisks::Outermost } else { UnitDisks::All };
+        Unit { state, script, mutates: 1, policy, disks }
     }
 
-    /// Draws branches until enough are in order. Begins with the next length if none is left.
+    /// Returns the unit that follows the crashes during recovery on the path to this end.
+    fn nested_unit(&self, end: StateId) -> Unit {
+        let (state, made) = self.states.split(end);
+        Unit { disks: UnitDisks::Nested, ..Unit::one(state, made) }
+    }
+
+    /// Draws branches until enough are in order. Begins with the next length if nothing is left.
     fn draw(&mut self) {
-        if self.ready.is_empty() && self.rest.is_empty() {
+        if self.ready.is_empty() && self.rest.is_empty() && self.nested.is_empty() {
             for state in std::mem::take(&mut self.longer) {
                 self.length = self.states.depth(state);
                 self.rest.push(self.states.after(state, &[]));
@@ -89,30 +113,44 @@ impl Shuffle {
 impl Strategy for Shuffle {
     fn next(&mut self) -> Option<Unit> {
         self.draw();
-        self.ready.front().map(|branch| self.unit(*branch))
+        let branch = self.ready.front().map(|branch| self.unit(*branch));
+        branch.or_else(|| self.nested.front().map(|end| self.nested_unit(*end)))
     }
 
     fn observe(&mut self, finished: &FinishedUnit<'_>) {
-        let Some(branch) = self.ready.pop_front() else { return };
-        let state = self.states.before(branch);
-        let made = made_in(finished.unit, finished.choices);
-        self.branch_off(state, made, finished.unit.script.len());
-        if finished.reached == Novelty::New && self.length + 1 < self.depth {
-            let longer = self.states.after(state, made);
-            self.longer.push(longer);
+        if let Some(branch) = self.ready.pop_front() {
+            let state = self.states.before(branch);
+            let made = made_in(finished.unit, finished.choices);
+            self.branch_off(state, made, finished.unit.script.len());
+            let longer = finished.reached == Novelty::New && self.length + 1 < self.depth;
+            if longer || self.nested_last {
+                let end = self.states.after(state, made);
+                self.longer.extend(longer.then_some(end));
+                self.nested.extend(self.nested_last.then_some(end));
+            }
+        } else {
+            self.nested.pop_front();
         }
         self.draw();
     }
 
     fn ahead(&self, most: usize) -> Vec<Job> {
-        self.ready.iter().take(most).map(|branch| Job::one(self.unit(*branch))).collect()
+        let ready = self.ready.iter().map(|branch| self.unit(*branch));
+        // While branches wait that have no order yet, their paths come before these.
+        let nested = self.nested.iter().filter(|_| self.rest.is_empty());
+        let nested = nested.map(|end| self.nested_unit(*end));
+        ready.chain(nested).take(most).map(Job::one).collect()
     }
 
     fn explored(&self) -> Option<u32> {
-        Some(if self.ready.is_empty() { self.depth } else { self.length })
+        Some(match (self.ready.is_empty(), self.nested.is_empty()) {
+            (false, _) => self.length,
+            (true, false) => self.length + 1,
+            (true, true) => self.depth,
+        })
     }
 
     fn waiting(&self) -> usize {
-        self.ready.len() + self.rest.len() + self.longer.len()
+        self.ready.len() + self.rest.len() + self.nested.len() + self.longer.len()
     }
 }

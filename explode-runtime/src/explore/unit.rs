@@ -31,6 +31,22 @@ pub struct Unit {
     pub mutates: u32,
     /// The policy that answers the points past the end of the script.
     pub policy: Policy,
+    /// The disks that the unit checks.
+    #[serde(default)]
+    pub disks: UnitDisks,
+}
+
+/// The disks that a unit checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UnitDisks {
+    /// Crash disks, each followed by the disks that crashes during its recovery leave.
+    #[default]
+    All,
+    /// Crash disks alone.
+    Outermost,
+    /// The disks that crashes during recovery leave. A unit with the same choices has checked the
+    /// crash disks, and only its counts of them, of its states and of its mutates are used.
+    Nested,
 }
 
 /// The identity of a unit: a hash of all its fields.
@@ -46,13 +62,13 @@ impl fmt::Display for UnitId {
 impl Unit {
     /// Returns the unit of one mutate from a state, with the policy [`Policy::First`].
     pub fn one(state: State, script: Vec<Choice>) -> Unit {
-        Unit { state, script, mutates: 1, policy: Policy::First }
+        Unit { state, script, mutates: 1, ..Unit::default() }
     }
 
     /// Returns the identity of the unit.
     pub fn id(&self) -> UnitId {
-        let Unit { state, script, mutates, policy } = self;
-        let policy = serde_json::to_vec(policy).expect("a policy is plain data");
+        let Unit { state, script, mutates, policy, disks } = self;
+        let policy = serde_json::to_vec(&(policy, disks)).expect("a policy is plain data");
         let parts = [
             choices_hash(&state.choices),
             choices_hash(script),

@@ -103,8 +103,7 @@ impl Walks {
         for _ in 0..self.size {
             self.plain += 1;
             let policy = self.policy(self.plain);
-            let unit =
-                Unit { state: State::default(), script: Vec::new(), mutates: self.depth, policy };
+            let unit = Unit { mutates: self.depth, policy, ..Unit::default() };
             self.round.push_back((unit, 0));
         }
         self.size = (self.size * 2).min(ROUND);
@@ -127,7 +126,7 @@ impl Walks {
         let state = State { choices: choices[..length].to_vec(), depth };
         let script = choices[length..at].iter().cloned().chain([choice]).collect();
         let mutates = unit.state.depth + unit.mutates - depth;
-        Some(Unit { state, script, mutates, policy: self.policy(walk) })
+        Some(Unit { state, script, mutates, policy: self.policy(walk), ..Unit::default() })
     }
 
     /// Adds the walks that follow one with `faults` faults.

@@ -240,7 +240,9 @@ impl Plan {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),
             StrategyName::Different => Box::new(Exhaust::most_different(depth)),
-            StrategyName::Shuffle => Box::new(Shuffle::new(seed, depth)),
+            StrategyName::Shuffle => {
+                Box::new(Shuffle::new(seed, depth).nested_last(self.settings.crash_depth > 0))
+            }
             StrategyName::Random => Box::new(Walks::uniform(seed, depth)),
             StrategyName::Weighted => Box::new(Walks::weighted(seed, depth)),
             StrategyName::Pct { d, k } => Box::new(Walks::pct(seed, depth, *d, *k)),

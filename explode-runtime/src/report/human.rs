@@ -217,11 +217,14 @@ impl<W: Write> HumanWriter<W> {
             summary.left_out
         );
         self.detail("disks", &disks)?;
-        if !summary.crash_crash_disks.is_zero() || !summary.crash_crash_left_out.is_zero() {
-            let Summary { crash_crash_disks, crash_crash_left_out, .. } = summary;
+        let followed = DepthCounts::followed_text(&summary.depths);
+        let Summary { crash_crash_disks, crash_crash_left_out, .. } = summary;
+        let is_any = !crash_crash_disks.is_zero() || !crash_crash_left_out.is_zero();
+        if is_any || followed.is_some() {
             let text = format!(
                 "{crash_crash_disks} disks of crashes during it checked; {crash_crash_left_out} \
-                 left out"
+                 left out{}",
+                followed.map_or_else(String::new, |text| format!("; {text}"))
             );
             self.detail("recovery", &text)?;
         }

@@ -142,6 +142,10 @@ pub struct DepthCounts {
     /// The number of checks during these calls whose verdict is known: checks made, and checks
     /// whose verdict an earlier check has supplied.
     pub checked: ExactCount,
+    /// The number of these calls whose crashes during recovery were followed. `None` unless these
+    /// come after all paths of the length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<ExactCount>,
     /// True if all paths of this length were explored.
     pub explored: bool,
 }
@@ -157,6 +161,16 @@ impl DepthCounts {
         let DepthCounts { depth, mutates, .. } = last;
         let begun = format!(", {mutates}{of} mutates at depth {depth}");
         Some(if last.explored { explored } else { explored + &begun })
+    }
+
+    /// Returns from how many mutates crashes during recovery were followed, in words. `None` unless
+    /// these come after all paths of a length.
+    pub fn followed_text(depths: &[DepthCounts]) -> Option<String> {
+        let last =
+            depths.iter().rev().find(|counts| counts.explored && counts.followed.is_some())?;
+        let DepthCounts { depth, mutates, followed, .. } = last;
+        let followed = followed.as_ref()?;
+        Some(format!("followed from {followed} of {mutates} mutates at depth {depth}"))
     }
 }
 

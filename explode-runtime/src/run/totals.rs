@@ -15,7 +15,7 @@ use crate::choose::Choice;
 use crate::dedup::{
     KeyHasherBuilder, KeyList, KeySet, KnownChecks, SeenChecks, SeenStates, nested_key,
 };
-use crate::explore::{Novelty, ReachedState, Unit};
+use crate::explore::{Novelty, ReachedState, Unit, UnitDisks};
 use crate::report::{DepthCounts, Summary};
 use crate::trace::FoundError;
 use crate::verdict::Broken;
@@ -34,9 +34,19 @@ pub(super) struct Totals {
     shown: KeySet,
     /// The sums so far.
     pub summary: Summary,
-    /// The number of mutates and of checks of the units of one mutate, by the depth that they lead
-    /// to.
-    depths: BTreeMap<u32, (u64, u64)>,
+    /// The counts of the units of one mutate, by the depth that they lead to.
+    depths: BTreeMap<u32, DepthTotals>,
+}
+
+/// The counts of the units of one mutate that lead to one depth.
+#[derive(Debug, Default)]
+struct DepthTotals {
+    mutates: u64,
+    checked: u64,
+    /// The number of units that followed the crashes during recovery alone.
+    followed: u64,
+    /// True if the strategy follows crashes during recovery by such units.
+    follows_last: bool,
 }
 
 /// The changes that a unit has made to the totals.
@@ -107,6 +117,15 @@ impl Totals {
         let mut length = known;
         for (index, segment) in result.segments.iter().enumerate() {
             self.add_segment(segment, result, &mut merged, &mut shows);
+            if unit.disks == UnitDisks::Nested {
+                // The rest was counted with the crash disks. The death of a worker after a crash
+                // during recovery was not.
+                let is_new =
+                    |error: &&u32| !result.errors[**error as usize].way.recovery.is_empty();
+                segment.seen.iter().filter(is_new).for_each(|error| shows[*error as usize] += 1);
+                continue;
+            }
+            Totals::add_path(segment, &mut merged.counts, &mut shows);
             length = segment.choices as usize;
             // A segment without a mutate, which is finish, keeps the novelty of the mutate before
             // it.
@@ -127,7 +146,9 @@ impl Totals {
         }
         let end = if merged.is_cut { length } else { result.choices.len() };
         merged.choices = result.choices.get(known..end).unwrap_or_default().to_vec();
-        merged.counts.choices = merged.choices.len() as u64;
+        if unit.disks != UnitDisks::Nested {
+            merged.counts.choices = merged.choices.len() as u64;
+        }
         let errors = result.errors.iter().zip(shows).filter(|(_, times)| *times > 0);
         merged.errors = errors.map(|(error, times)| (error.clone(), times)).collect();
         let by_design = merged.errors.iter().filter(|(error, _)| error.by_design.is_some());
@@ -160,6 +181,12 @@ impl Totals {
             known.seen.0.push(*key);
         }
         for number in
+            segment.followed.0.iter().filter(|number| self.checks.insert_followed(**number))
+        {
+            known.followed.0.push(*number);
+            new.insert(*number);
+        }
+        for number in
             segment.nested.0.iter().filter(|number| self.checks.insert_crash_crash(**number))
         {
             known.crash_crash.0.push(*number);
@@ -180,14 +207,18 @@ impl Totals {
                 shows[*error as usize] += 1;
             }
         }
-        segment.seen.iter().for_each(|error| shows[*error as usize] += 1);
         merged.broken.extend(segment.broken.iter().cloned());
-        counts.operations += segment.operations;
-        counts.crash_disks += segment.crash_disks.0.clone();
-        counts.left_out += segment.left_out.0.clone();
         debug_assert!(
             segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len())
         );
+    }
+
+    /// Adds what a segment has apart from its checks.
+    fn add_path(segment: &Segment, counts: &mut UnitCounts, shows: &mut [u64]) {
+        segment.seen.iter().for_each(|error| shows[*error as usize] += 1);
+        counts.operations += segment.operations;
+        counts.crash_disks += segment.crash_disks.0.clone();
+        counts.left_out += segment.left_out.0.clone();
     }
 
     /// Repeats the merge of an earlier process.
@@ -204,9 +235,11 @@ impl Totals {
     fn summarise(&mut self, unit: &Unit, merged: &Merged) {
         let Merged { known, counts, .. } = merged;
         if unit.mutates == 1 {
-            let (mutates, checked) = self.depths.entry(unit.state.depth + 1).or_default();
-            *mutates += counts.operations;
-            *checked += counts.checked + counts.equivalent;
+            let depth = self.depths.entry(unit.state.depth + 1).or_default();
+            depth.mutates += counts.operations;
+            depth.checked += counts.checked + counts.equivalent;
+            depth.followed += u64::from(unit.disks == UnitDisks::Nested);
+            depth.follows_last |= unit.disks != UnitDisks::All;
         }
         let summary = &mut self.summary;
         summary.operations += counts.operations;
@@ -236,11 +269,12 @@ impl Totals {
     /// explored.
     /// `forecast` has the number of mutates at each depth in a complete run.
     pub fn depths(&self, explored: u32, forecast: &[ExactCount]) -> Vec<DepthCounts> {
-        let counts = self.depths.iter().map(|(depth, (mutates, checked))| DepthCounts {
+        let counts = self.depths.iter().map(|(depth, totals)| DepthCounts {
             depth: *depth,
-            mutates: (*mutates).into(),
+            mutates: totals.mutates.into(),
             forecast: forecast.get(*depth as usize - 1).cloned(),
-            checked: (*checked).into(),
+            checked: totals.checked.into(),
+            followed: totals.follows_last.then(|| totals.followed.into()),
             explored: *depth <= explored,
         });
         counts.collect()

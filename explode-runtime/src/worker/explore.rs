@@ -18,7 +18,7 @@ use crate::check::CrashRequest;
 use crate::choose::{Answers, Choice, ChoicePoint};
 use crate::crash::{CrashDisk, IntervalCounts};
 use crate::dedup::{KeyHasherBuilder, nested_key};
-use crate::explore::{ReachedState, Sketch};
+use crate::explore::{ReachedState, Sketch, UnitDisks};
 use crate::judge::equivalence::KnownVerdict;
 use crate::judge::equivalence::unit::Equivalence;
 use crate::judge::{
@@ -108,7 +108,7 @@ impl<'a> UnitExplorer<'a> {
 
     /// Runs the unit to its end.
     pub fn run(mut self, system: &dyn System) -> UnitResult {
-        self.memo.begin(self.order.last_counts);
+        self.memo.begin(self.order.unit.disks, self.order.last_counts);
         let skipping = system.facts().why_every_check_is_made.is_none();
         self.skipping = skipping.then(|| Equivalence::new(self.plan.settings.seed));
         let ended = system.run(&self.order.unit, &mut self);
@@ -295,7 +295,8 @@ impl JudgeHooks for Checking<'_, '_> {
         let deeper = check.crashes() < check.crash.depth;
         let skipping = self.examiner.skipping.as_mut();
         let known = skipping.and_then(|skipping| skipping.find(self.tree, image, deeper));
-        if check.is_outermost() && known.is_none() {
+        let is_counted = self.examiner.order.unit.disks != UnitDisks::Nested;
+        if is_counted && check.is_outermost() && known.is_none() {
             self.examiner.checked += 1;
         }
         if let Some(open) = self.open.last_mut().filter(|_| known.is_some()) {
@@ -381,9 +382,13 @@ impl JudgeHooks for Checking<'_, '_> {
             self.examiner.segment.pending.0.push(key);
         }
         if !stopped {
-            self.examiner.memo.remember(check.crash.depth - check.crashes(), entry);
             if check.is_outermost() {
+                let number = self.examiner.memo.number(key);
+                self.examiner.memo.remember(number, entry);
                 self.examiner.put(key);
+            } else {
+                let further = check.crash.depth - check.crashes();
+                self.examiner.memo.remember(nested_key(key, further), entry);
             }
         }
     }
@@ -436,7 +441,7 @@ impl UnitHooks for UnitExplorer<'_> {
         let counts =
             pipeline.candidates(stack.devices(), request, (place.interval, choices), |candidate| {
                 let CandidateDisk { key, judged_as, args, rest, disk, .. } = *candidate;
-                let crash = Crash::of(judge, request, candidate, judge.crash_depth());
+                let crash = Crash::of(judge, request, candidate, self.memo.crash_depth());
                 let tree = key_of(Identity::default(), judged_as, args, rest);
                 let has = WitnessContext { choices, place, operations };
                 let recalled = self.memo.disk(key);

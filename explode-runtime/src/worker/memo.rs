@@ -10,6 +10,7 @@ use std::rc::Rc;
 use super::unit_result::{LeftOut, Segment};
 use crate::base::ExactCount;
 use crate::dedup::{KeyHasherBuilder, KnownChecks, SeenChecks, nested_key};
+use crate::explore::UnitDisks;
 use crate::judge::DiskName;
 use crate::trace::FoundError;
 use crate::verdict::{StepName, Violation};
@@ -19,6 +20,8 @@ use crate::verdict::{StepName, Violation};
 pub(super) struct Memo {
     /// The number of crashes during recovery that are followed.
     depth: u32,
+    /// The disks that the unit checks.
+    disks: UnitDisks,
     merged: SeenChecks,
     /// The results of the checks that are not merged, by the number of the check.
     own: HashMap<u128, OwnMemo, KeyHasherBuilder>,
@@ -118,6 +121,7 @@ impl Memo {
     pub fn new(depth: u32) -> Memo {
         Memo {
             depth,
+            disks: UnitDisks::All,
             merged: SeenChecks::default(),
             own: HashMap::default(),
             last: KnownChecks::default(),
@@ -128,17 +132,43 @@ impl Memo {
     pub fn learn(&mut self, known: &KnownChecks) {
         self.merged.learn(known);
         if !self.own.is_empty() {
-            known.seen.0.iter().for_each(|key| _ = self.own.remove(&nested_key(*key, self.depth)));
-            known.crash_crash.0.iter().for_each(|number| _ = self.own.remove(number));
+            for key in &known.seen.0 {
+                self.own.remove(&self.seen_number(*key));
+            }
+            let numbers = known.crash_crash.0.iter().chain(&known.followed.0);
+            numbers.for_each(|number| _ = self.own.remove(number));
         }
     }
 
     /// Begins a unit. If the last one `counts`, its whole result is merged.
-    pub fn begin(&mut self, counts: bool) {
+    pub fn begin(&mut self, disks: UnitDisks, counts: bool) {
         let last = std::mem::take(&mut self.last);
         if counts {
             self.learn(&last);
         }
+        self.disks = disks;
+    }
+
+    /// Returns the number of crashes during recovery that are followed from a crash disk.
+    pub fn crash_depth(&self) -> u32 {
+        if self.disks == UnitDisks::Outermost { 0 } else { self.depth }
+    }
+
+    /// Returns the number of the check of a crash disk.
+    pub fn number(&self, key: u128) -> u128 {
+        if self.disks == UnitDisks::Nested {
+            nested_key(key, self.depth)
+        } else {
+            self.seen_number(key)
+        }
+    }
+
+    /// Returns the number of the check of a crash disk that counts as seen. Without its crashes
+    /// during recovery the check has a number of its own: a check of the same disk after a crash
+    /// during recovery does not stand for it, because a worker may make that one earlier or later.
+    fn seen_number(&self, key: u128) -> u128 {
+        let further = if self.disks == UnitDisks::All { self.depth } else { self.depth + 1 };
+        nested_key(key, further)
     }
 
     /// Ends a unit that has put these checks into its result.
@@ -148,8 +178,16 @@ impl Memo {
 
     /// Returns the remembered check of a crash disk.
     pub fn disk(&self, key: u128) -> Option<Recalled> {
-        let number = nested_key(key, self.depth);
-        if self.merged.has(key) {
+        let number = self.number(key);
+        let is_merged = match self.disks {
+            UnitDisks::All | UnitDisks::Outermost => self.merged.has(key),
+            // No crash during recovery is followed from a disk that has shown an error.
+            UnitDisks::Nested if self.merged.is_error(nested_key(key, 0)) => {
+                return Some(Recalled::Merged(true));
+            }
+            UnitDisks::Nested => self.merged.has_followed(number),
+        };
+        if is_merged {
             return Some(Recalled::Merged(self.merged.is_error(number)));
         }
         self.own.get(&number).cloned().map(Recalled::Own)
@@ -172,13 +210,13 @@ impl Memo {
         if self.merged.has(key) {
             return Some(Recalled::Merged(self.merged.is_error(number)));
         }
-        let own = self.own.get(&nested_key(key, self.depth))?;
+        let own =
+            self.own.get(&self.number(key)).or_else(|| self.own.get(&self.seen_number(key)))?;
         Some(Recalled::Own(own.alone()))
     }
 
-    /// Remembers a check from which `further` crashes during recovery are followed.
-    pub fn remember(&mut self, further: u32, entry: MemoEntry) {
-        let number = nested_key(entry.key, further);
+    /// Remembers the check of this number.
+    pub fn remember(&mut self, number: u128, entry: MemoEntry) {
         let plain = entry.shows.is_none() && entry.nested.is_empty() && entry.left_out.is_zero();
         let own = if plain { OwnMemo::Plain(entry.how) } else { OwnMemo::More(Rc::new(entry)) };
         self.own.insert(number, own);
@@ -193,16 +231,22 @@ impl Memo {
         errors: &[FoundError],
         into: &mut Segment,
     ) {
-        let number = nested_key(key, self.depth);
+        let number = self.number(key);
         if !put.disks.insert(number) {
             return;
         }
-        put.known.seen.0.push(key);
         let own = self.own.get(&number);
         let how = own.map(OwnMemo::how).unwrap_or_default();
-        let keys =
-            if how == MemoSource::Equivalent { &mut into.equivalent } else { &mut into.checked };
-        keys.0.push(key);
+        if self.disks == UnitDisks::Nested {
+            put.known.followed.0.push(number);
+            into.followed.0.push(number);
+        } else {
+            put.known.seen.0.push(key);
+            match how {
+                MemoSource::Equivalent => into.equivalent.0.push(key),
+                MemoSource::Checked => into.checked.0.push(key),
+            }
+        }
         if let Some(OwnMemo::More(entry)) = own {
             self.put_entry(number, entry, put, errors, into);
         }
@@ -225,7 +269,9 @@ impl Memo {
             Some(OwnMemo::Plain(_)) => {}
             // The check of a crash disk holds the result. The number is its key.
             None => {
-                if let Some(OwnMemo::More(entry)) = self.own.get(&nested_key(number, self.depth)) {
+                let [own, seen] = [self.number(number), self.seen_number(number)]
+                    .map(|number| self.own.get(&number));
+                if let Some(OwnMemo::More(entry)) = own.or(seen) {
                     put_shown(entry, put, errors, into);
                 }
             }

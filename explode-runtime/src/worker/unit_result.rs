@@ -54,6 +54,9 @@ pub struct Segment {
     pub equivalent: KeyList,
     /// The keys of checks that were not made because the unit stopped.
     pub pending: KeyList,
+    /// The numbers of the checks whose crashes during recovery were followed, if the unit [checks
+    /// these alone](crate::explore::UnitDisks::Nested).
+    pub followed: KeyList,
     /// The numbers of the checks of crashes during recovery.
     pub nested: KeyList,
     /// The number of crash-crash disks that sampling left out, by the number of the check.
@@ -110,9 +113,9 @@ impl UnitResult {
     pub fn weight(&self) -> usize {
         let keys = |keys: &KeyList| keys.0.len() * size_of::<u128>();
         let of = |segment: &Segment| {
-            let Segment { checked, equivalent, pending, nested, unsound, shown, broken, .. } =
-                segment;
-            let all = [checked, equivalent, pending, nested, unsound].into_iter();
+            let Segment { checked, equivalent, pending, followed, .. } = segment;
+            let Segment { nested, unsound, shown, broken, .. } = segment;
+            let all = [checked, equivalent, pending, followed, nested, unsound].into_iter();
             let all = all.chain(shown.iter().map(|(_, keys)| keys)).map(keys);
             size_of::<Segment>() + all.sum::<usize>() + broken.len() * 256
         };
