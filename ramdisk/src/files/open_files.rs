@@ -5,17 +5,36 @@ use std::collections::BTreeMap;
 use super::call::{FsCall, NAMELESS, REMOVED_DIRECTORY, WriteMethod};
 use super::{Fd, Files, OpenFlags, Renaming, Result, Synced, WriteFlag};
 
-/// The path of each open file, and the method of writes to it. The paths of open directories.
+/// The paths of each open file, and the method of writes to it. The paths of open directories.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct OpenFiles {
-    files: BTreeMap<Fd, (String, WriteMethod)>,
+    files: BTreeMap<Fd, OpenFile>,
     directories: BTreeMap<Fd, String>,
+}
+
+/// An open file.
+#[derive(Clone, Debug, Hash)]
+struct OpenFile {
+    /// The known paths of the file. Calls name it by the first. Empty once all are removed.
+    paths: Vec<String>,
+    method: WriteMethod,
+}
+
+impl OpenFile {
+    fn path(&self) -> &str {
+        self.paths.first().map_or(NAMELESS, String::as_str)
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.paths.iter().any(|known| known == path)
+    }
 }
 
 impl OpenFiles {
     /// Records that a file was opened.
     pub fn opened(&mut self, fd: Fd, path: &str, method: WriteMethod) {
-        self.files.insert(fd, (path.to_owned(), method));
+        let paths = Some(path).filter(|path| *path != NAMELESS).map(str::to_owned);
+        self.files.insert(fd, OpenFile { paths: paths.into_iter().collect(), method });
     }
 
     /// Records that a directory was opened.
@@ -31,22 +50,34 @@ impl OpenFiles {
 
     /// Returns the path of an open file, or [`NAMELESS`], and the method of writes to it.
     pub fn get(&self, fd: Fd) -> (String, WriteMethod) {
-        self.files.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
+        let open = self.files.get(&fd).map(|file| (file.path().to_owned(), file.method));
+        open.unwrap_or_else(|| (NAMELESS.to_owned(), WriteMethod::Plain))
     }
 
     /// Records that an open file was linked to a path. If the file had no path, this becomes its
     /// path.
     pub fn linked(&mut self, fd: Fd, to: &str) {
-        let (path, method) = self.get(fd);
-        if path == NAMELESS {
-            self.opened(fd, to, method);
-        }
+        self.files.entry(fd).and_modify(|file| file.paths.push(to.to_owned()));
     }
 
-    /// Returns an open file with this path and write method. `None` if there is no such file.
+    /// Records that the file of a path has another path as well. If a path is removed, calls name
+    /// the open file by the other one.
+    pub fn linked_path(&mut self, from: &str, to: &str) {
+        let files = self.files.values_mut().filter(|file| file.has(from) && !file.has(to));
+        files.for_each(|file| file.paths.push(to.to_owned()));
+    }
+
+    /// Returns true if an open file is known to have both paths.
+    fn are_one_file(&self, one: &str, other: &str) -> bool {
+        self.files.values().any(|file| file.has(one) && file.has(other))
+    }
+
+    /// Returns the file that was opened last of those with this path and write method. `None` if
+    /// there is no such file.
     fn at(&self, path: &str, method: WriteMethod) -> Option<Fd> {
-        let is = |(_, (open, how)): &(&Fd, &(String, WriteMethod))| open == path && *how == method;
-        self.files.iter().find(is).map(|(fd, _)| *fd)
+        let mut files = self.files.iter().rev();
+        let found = files.find(|(_, file)| file.path() == path && file.method == method);
+        found.map(|(fd, _)| *fd)
     }
 
     /// Returns an open directory with this path. `None` if there is no such directory.
@@ -67,14 +98,17 @@ impl OpenFiles {
 
     /// Returns the path of each open file, or [`NAMELESS`].
     pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.files.values().map(|(path, _)| path.as_str())
+        self.files.values().map(OpenFile::path)
     }
 
     /// Updates the paths of open files after a successful call.
     pub fn follow(&mut self, call: &FsCall) {
         match call {
+            FsCall::Link { from, to } => self.linked_path(from, to),
             FsCall::Unlink { path } | FsCall::Rmdir { path } => self.renamed(path, NAMELESS),
-            FsCall::Rename { from, to } if from != to => {
+            // Nothing happens to two paths of one file.
+            FsCall::Rename { from, to } if from == to || self.are_one_file(from, to) => {}
+            FsCall::Rename { from, to } => {
                 self.renamed(to, NAMELESS);
                 self.renamed(from, to);
             }
@@ -97,7 +131,10 @@ impl OpenFiles {
             Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
             _ => {}
         };
-        self.files.values_mut().for_each(|(path, _)| moved(path, to));
+        for file in self.files.values_mut() {
+            file.paths.iter_mut().for_each(|path| moved(path, to));
+            file.paths.retain(|path| path != NAMELESS);
+        }
         let to = if to == NAMELESS { REMOVED_DIRECTORY } else { to };
         self.directories.values_mut().for_each(|path| moved(path, to));
     }
@@ -133,6 +170,11 @@ impl<'a> Session<'a> {
     pub fn open_directory(&mut self, path: &str) -> Result<()> {
         self.open.opened_directory(self.files.open_directory(path)?, path);
         Ok(())
+    }
+
+    /// Records that the file of a path has another path as well, as [`OpenFiles::linked_path`].
+    pub fn linked_path(&mut self, from: &str, to: &str) {
+        self.open.linked_path(from, to);
     }
 
     /// Makes a call. A call on a file that is not open opens it and closes it afterwards.
@@ -181,8 +223,9 @@ impl<'a> Session<'a> {
             FsCall::Link { from, to } => files.link(from, to)?,
             FsCall::LinkOpen { from, to } => {
                 self.on_plain(from, |fd| files.link_open(fd, to))?;
-                if let Some(fd) = self.open.at(from, WriteMethod::Plain) {
-                    self.open.linked(fd, to);
+                match self.open.at(from, WriteMethod::Plain) {
+                    Some(fd) if from == NAMELESS => self.open.linked(fd, to),
+                    _ => self.open.linked_path(from, to),
                 }
             }
             FsCall::Rename { from, to } => files.rename(from, to)?,

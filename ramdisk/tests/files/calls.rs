@@ -229,6 +229,46 @@ fn a_directory_stays_open_in_a_session() {
     assert_eq!(files.open_directory("/c").map(|fd| files.close(fd)), Ok(Ok(())));
 }
 
+/// A file that was opened by two paths has a path until both are removed. Then calls go through the
+/// descriptor that was opened by the removed path.
+#[test]
+fn an_open_file_has_all_its_paths() {
+    let files = files();
+    let path = |path: &str| path.to_owned();
+    files.open("/a", OpenFlags::CREATE).and_then(|fd| files.close(fd)).unwrap();
+    files.link("/a", "/b").unwrap();
+    let mut session = Session::new(&files);
+    for name in ["/a", "/b"] {
+        session.make(&FsCall::Open { path: path(name), flags: OpenFlags::EXISTING }).unwrap();
+    }
+    session.linked_path("/a", "/b");
+    session.linked_path("/b", "/a");
+    let open = session.leave();
+    assert_eq!(open.paths().collect::<Vec<_>>(), ["/a", "/b"]);
+    let mut session = Session::resume(&files, open);
+    session.make(&FsCall::Unlink { path: path("/b") }).unwrap();
+    session.make(&FsCall::pwrite("/a", 0, b"one".to_vec())).unwrap();
+    assert_eq!(files.read_file("/a"), Ok(b"one".to_vec()));
+    session.make(&FsCall::Link { from: path("/a"), to: path("/c") }).unwrap();
+    session.make(&FsCall::Unlink { path: path("/a") }).unwrap();
+    session.make(&FsCall::pwrite("/c", 0, b"two".to_vec())).unwrap();
+    assert_eq!(files.read_file("/c"), Ok(b"two".to_vec()));
+    // Rename does nothing if both paths are of one file.
+    session.make(&FsCall::Link { from: path("/c"), to: path("/d") }).unwrap();
+    session.make(&FsCall::Rename { from: path("/c"), to: path("/d") }).unwrap();
+    let open = session.leave();
+    assert_eq!(open.paths().collect::<Vec<_>>(), ["/c", "/c"]);
+    let mut session = Session::resume(&files, open);
+    session.make(&FsCall::Unlink { path: path("/c") }).unwrap();
+    files.open("/e", OpenFlags::CREATE).and_then(|fd| files.close(fd)).unwrap();
+    session.make(&FsCall::Rename { from: path("/e"), to: path("/d") }).unwrap();
+    session.make(&FsCall::pwrite(NAMELESS, 0, b"three".to_vec())).unwrap();
+    let open = session.leave();
+    assert_eq!(open.paths().collect::<Vec<_>>(), [NAMELESS; 2]);
+    assert_eq!(files.read_file("/d"), Ok(Vec::new()));
+    drop(Session::resume(&files, open));
+}
+
 #[test]
 fn a_file_stays_open_in_a_session_and_keeps_its_new_path() {
     let files = files();

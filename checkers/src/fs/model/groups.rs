@@ -10,7 +10,7 @@ pub const CALLS: OptionDef = OptionDef {
             pwrite), more; or these, with commas between \
             them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, \
             punch, zero, shift, tmpfile, held, mmap, reflink; and those that more lacks: \
-            truncate, append, direct, o-sync, copy",
+            truncate, append, direct, o-sync, copy, extend",
     default: "all",
 };
 
@@ -56,11 +56,13 @@ pub enum Group {
     OSync,
     /// The call copy_file_range.
     Copy,
+    /// The call ftruncate with a size that no file has, which lengthens the file.
+    Extend,
 }
 
 impl Group {
     /// All groups with their words.
-    pub const ALL: [(&'static str, Group); 19] = [
+    pub const ALL: [(&'static str, Group); 20] = [
         ("contents", Group::Contents),
         ("symlink", Group::Symlink),
         ("chmod", Group::Chmod),
@@ -80,6 +82,7 @@ impl Group {
         ("direct", Group::Direct),
         ("o-sync", Group::OSync),
         ("copy", Group::Copy),
+        ("extend", Group::Extend),
     ];
 }
 

@@ -170,6 +170,10 @@ fn of_file(fs: &Abstract, name: &str, id: Id, limits: &Limits) -> Vec<TopologyCa
             .filter(|(group, .., changes)| *changes && limits.calls.has(*group));
         calls.extend(possible.map(|(_, mode, at, _)| TopologyCall::fallocate(name, mode, at)));
         calls.extend(flagged(name, size, limits));
+        let longer = limits.far + MIDDLE;
+        if limits.calls.has(Group::Extend) && size < longer {
+            calls.push(FsCall::Ftruncate { path: path(), size: longer as u64 }.into());
+        }
         if limits.calls.has(Group::Mmap) && size >= BLOCK {
             calls.push(TopologyCall::store(name));
         }

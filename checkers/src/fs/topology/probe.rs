@@ -85,6 +85,9 @@ fn calls(group: Group) -> Vec<TopologyCall> {
             .map(|method| TopologyCall::write(FILE, 0, method))
             .to_vec(),
         Group::Copy => vec![TopologyCall::creat("/g"), TopologyCall::copy(FILE, "/g")],
+        Group::Extend => {
+            vec![FsCall::Ftruncate { path: path(), size: 3 * super::BLOCK as u64 }.into()]
+        }
     });
     calls
 }

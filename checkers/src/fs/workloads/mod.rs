@@ -35,6 +35,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::plan::NO_DEPTH;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Promise, ShellDemand, Violation};
+use itertools::Itertools as _;
 
 use super::model::SyncCall as By;
 use super::model::{Abstract, CALLS, Groups, History, Moments};
@@ -219,6 +220,9 @@ impl Workloads {
             let call = FsCall::Open { path, flags: OpenFlags::EXISTING };
             session.make(&call).map_err(|errno| StepError::new(format!("{call}: {errno}")))?;
         }
+        for (path, other) in second_names(fs) {
+            session.linked_path(&path, &other);
+        }
         let directories = fs.paths().into_iter().filter(|(_, id)| fs.is_directory(*id));
         for (path, _) in directories.filter(|_| is_open && self.opens_directories) {
             let failed = |errno| StepError::new(format!("open {path}: {errno}"));
@@ -254,6 +258,9 @@ impl Workloads {
         let paths = files.fs.paths().into_iter().filter(|(_, id)| is_file(*id));
         for (fd, (path, _)) in (0..).zip(paths) {
             files.open.opened(Fd(fd), &path, WriteMethod::Plain);
+        }
+        for (path, other) in second_names(&files.fs) {
+            files.open.linked_path(&path, &other);
         }
         let opens = start.is_open() && self.opens_directories;
         let is_directory = |id| opens && files.fs.is_directory(id);
@@ -316,6 +323,13 @@ impl Workloads {
             }
         }
     }
+}
+
+/// Returns each pair of names that a file has.
+fn second_names(fs: &Abstract) -> impl Iterator<Item = (String, String)> {
+    let paths = fs.paths().into_iter().filter(|(_, id)| fs.is_file(*id));
+    let pairs = paths.permutations(2).filter(|pair| pair[0].1 == pair[1].1);
+    pairs.map(|pair| (pair[0].0.clone(), pair[1].0.clone()))
 }
 
 /// Returns true if the profile of a stack keeps the promise about renamed files. Without a profile

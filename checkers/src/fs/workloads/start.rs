@@ -12,6 +12,7 @@ pub enum Start {
     AsMade,
     /// A tree that was made and synced.
     Committed {
+        tree: Tree,
         /// True if the file system was unmounted and mounted again since. Then no inode is in
         /// memory.
         remounted: bool,
@@ -20,24 +21,44 @@ pub enum Start {
     },
 }
 
+/// A tree that is made before the first call of a workload. No two nodes of a tree are symmetric,
+/// so no two workloads are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// An empty directory, and another one with a file of one block.
+    Small,
+    /// Two directories, a file of two blocks in the first one with a second name in the other, a
+    /// file of one block there, and a symbolic link where they are available.
+    Large,
+}
+
 impl Start {
     /// All starts, the simplest first.
-    pub const ALL: [Start; 5] = [
+    pub const ALL: [Start; 9] = [
         Start::AsMade,
-        Start::Committed { remounted: false, open: false },
-        Start::Committed { remounted: true, open: false },
-        Start::Committed { remounted: false, open: true },
-        Start::Committed { remounted: true, open: true },
+        Start::committed(Tree::Small, false, false),
+        Start::committed(Tree::Small, true, false),
+        Start::committed(Tree::Small, false, true),
+        Start::committed(Tree::Small, true, true),
+        Start::committed(Tree::Large, false, false),
+        Start::committed(Tree::Large, true, false),
+        Start::committed(Tree::Large, false, true),
+        Start::committed(Tree::Large, true, true),
     ];
+
+    pub const fn committed(tree: Tree, remounted: bool, open: bool) -> Start {
+        Start::Committed { tree, remounted, open }
+    }
 
     /// Returns the name of the start in traces.
     pub fn name(self) -> String {
         match self {
             Start::AsMade => "the files as the stack makes them".to_owned(),
-            Start::Committed { remounted, open } => {
+            Start::Committed { tree, remounted, open } => {
+                let small = if tree == Tree::Small { "small " } else { "" };
                 let again = if remounted { ", mounted again" } else { "" };
                 let open = if open { ", files open" } else { "" };
-                format!("a committed tree{again}{open}")
+                format!("a {small}committed tree{again}{open}")
             }
         }
     }
@@ -54,24 +75,25 @@ impl Start {
         matches!(self, Start::Committed { open: true, .. })
     }
 
-    /// Returns the calls that make the tree: two directories, a file of two blocks in the first
-    /// one with a second name in the other, a file of one block there, and a symbolic link where
-    /// they are available. No two of these nodes are symmetric, so no two workloads are.
+    /// Returns the calls that make the tree.
     pub fn calls(self, calls: Groups) -> Vec<TopologyCall> {
-        if !self.is_committed() {
-            return Vec::new();
-        }
+        let Start::Committed { tree, .. } = self else { return Vec::new() };
         let mkdir = |path: &str| FsCall::Mkdir { path: path.to_owned() }.into();
         let mut made = vec![
             mkdir("/a"),
             mkdir("/b"),
             TopologyCall::creat("/a/a"),
             TopologyCall::pwrite("/a/a", 0),
+        ];
+        if tree == Tree::Small {
+            return made;
+        }
+        made.extend([
             TopologyCall::pwrite("/a/a", BLOCK),
             TopologyCall::creat("/b/a"),
             TopologyCall::pwrite("/b/a", 0),
             FsCall::Link { from: "/a/a".to_owned(), to: "/b/b".to_owned() }.into(),
-        ];
+        ]);
         if calls.has(Group::Symlink) {
             made.push(FsCall::Symlink { target: "a".to_owned(), path: "/a/b".to_owned() }.into());
         }
