@@ -12,7 +12,7 @@ pub enum Start {
     AsMade,
     /// A tree that was made and synced.
     Committed {
-        tree: Tree,
+        tree: StartTree,
         /// True if the file system was unmounted and mounted again since. Then no inode is in
         /// memory.
         remounted: bool,
@@ -24,7 +24,7 @@ pub enum Start {
 /// A tree that is made before the first call of a workload. No two nodes of a tree are symmetric,
 /// so no two workloads are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tree {
+pub enum StartTree {
     /// An empty directory, and another one with a file of one block.
     Small,
     /// Two directories, a file of two blocks in the first one with a second name in the other, a
@@ -36,17 +36,17 @@ impl Start {
     /// All starts, the simplest first.
     pub const ALL: [Start; 9] = [
         Start::AsMade,
-        Start::committed(Tree::Small, false, false),
-        Start::committed(Tree::Small, true, false),
-        Start::committed(Tree::Small, false, true),
-        Start::committed(Tree::Small, true, true),
-        Start::committed(Tree::Large, false, false),
-        Start::committed(Tree::Large, true, false),
-        Start::committed(Tree::Large, false, true),
-        Start::committed(Tree::Large, true, true),
+        Start::committed(StartTree::Small, false, false),
+        Start::committed(StartTree::Small, true, false),
+        Start::committed(StartTree::Small, false, true),
+        Start::committed(StartTree::Small, true, true),
+        Start::committed(StartTree::Large, false, false),
+        Start::committed(StartTree::Large, true, false),
+        Start::committed(StartTree::Large, false, true),
+        Start::committed(StartTree::Large, true, true),
     ];
 
-    pub const fn committed(tree: Tree, remounted: bool, open: bool) -> Start {
+    pub const fn committed(tree: StartTree, remounted: bool, open: bool) -> Start {
         Start::Committed { tree, remounted, open }
     }
 
@@ -55,7 +55,7 @@ impl Start {
         match self {
             Start::AsMade => "the files as the stack makes them".to_owned(),
             Start::Committed { tree, remounted, open } => {
-                let small = if tree == Tree::Small { "small " } else { "" };
+                let small = if tree == StartTree::Small { "small " } else { "" };
                 let again = if remounted { ", mounted again" } else { "" };
                 let open = if open { ", files open" } else { "" };
                 format!("a {small}committed tree{again}{open}")
@@ -85,7 +85,7 @@ impl Start {
             TopologyCall::creat("/a/a"),
             TopologyCall::pwrite("/a/a", 0),
         ];
-        if tree == Tree::Small {
+        if tree == StartTree::Small {
             return made;
         }
         made.extend([

@@ -1,7 +1,7 @@
 use explode_ramdisk::files::{Granule, NAMELESS, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 
-use super::start::Tree;
+use super::start::StartTree;
 use super::*;
 
 /// Returns the checker with these options, separated by spaces.
@@ -15,8 +15,8 @@ fn checker(given: &str) -> Workloads {
     made(&options).unwrap()
 }
 
-const CLOSED: Start = Start::committed(Tree::Large, false, false);
-const OPEN: Start = Start::committed(Tree::Large, false, true);
+const CLOSED: Start = Start::committed(StartTree::Large, false, false);
+const OPEN: Start = Start::committed(StartTree::Large, false, true);
 
 /// Returns the number of workloads of `calls` calls from a start.
 fn count(alphabet: &str, start: Start, calls: u32) -> u128 {
@@ -29,7 +29,7 @@ fn count(alphabet: &str, start: Start, calls: u32) -> u128 {
 /// workloads as one that is not.
 #[test]
 fn the_numbers_of_workloads_are_those_of_the_page() {
-    let small = [false, true].map(|open| Start::committed(Tree::Small, false, open));
+    let small = [false, true].map(|open| Start::committed(StartTree::Small, false, open));
     let counts = |alphabet, calls: std::ops::RangeInclusive<u32>| {
         [Start::AsMade, small[0], small[1], CLOSED, OPEN]
             .map(|start| calls.clone().map(|n| count(alphabet, start, n)).collect::<Vec<_>>())
