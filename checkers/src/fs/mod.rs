@@ -9,6 +9,8 @@ mod model;
 pub mod moved;
 pub mod reasonable;
 pub mod replaced;
+mod start;
+mod started;
 pub mod sync;
 pub mod sync_methods;
 mod topology;

@@ -155,3 +155,29 @@ fn calls_that_are_missing_are_left_out_and_named() {
     plan.checker_options = Options::none().with("far", 16_384_u64);
     assert_eq!(run(&registry(), &plan).left_out, [""; 0]);
 }
+
+/// With five starts the first mutate chooses one: the files of the stack, or one of two committed
+/// trees, mounted again or not. A lie about files that were there at the mount is found on these
+/// trees alone.
+#[test]
+fn checkers_begin_on_committed_trees() {
+    for (target, expected) in
+        [("fs-ways-fsync", [100, 147, 142, 65]), ("fs-reasonable", [134, 147, 400, 307])]
+    {
+        let mut started = plan(&registry(), target, 2);
+        started.checker_options = started.checker_options.with("start", "both");
+        counts(&started, expected);
+        let found = |start: &str| {
+            let mut plan = lying(target, "old", "all", 3);
+            plan.checker_options = plan.checker_options.with("start", start);
+            run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(found("empty"), [""; 0], "{target}");
+        let word = if target == "fs-reasonable" { "flushed-contents" } else { "synced-by-fsync" };
+        assert!(
+            found("committed").contains(&format!("lost/{word}")),
+            "{target}: {:?}",
+            found("committed")
+        );
+    }
+}

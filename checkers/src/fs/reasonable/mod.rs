@@ -79,6 +79,7 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
 
 use super::model::CALLS;
+use super::started::{START, Started};
 use super::topology::{self, DIRS, FAR, FILES, probe};
 pub(in crate::fs) use state::Reasonable;
 use step::FsStep;
@@ -93,7 +94,7 @@ pub fn def() -> CheckerDef {
         "what was forced is there unless it was deleted, and nothing is there that was never made",
         build,
     )
-    .options([FILES, DIRS, FAR, CALLS, UNSYNCED, COPIES, EXCHANGE])
+    .options([FILES, DIRS, FAR, CALLS, START, UNSYNCED, COPIES, EXCHANGE])
 }
 
 pub(in crate::fs) const UNSYNCED: OptionDef = OptionDef {
@@ -113,7 +114,7 @@ pub(in crate::fs) const EXCHANGE: OptionDef = OptionDef {
 };
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Reasonable::of(options)?))
+    Ok(Box::new(Started::new(NAME, Reasonable::of(options)?, options)?))
 }
 
 impl Checker for Reasonable {

@@ -10,6 +10,7 @@ use super::free::Free;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Id};
+use crate::fs::started::FromTree;
 use crate::fs::topology::{BLOCK, Limits, TopologyCall, is_as_expected};
 
 /// One call of mutate.
@@ -135,5 +136,32 @@ impl Reasonable {
             self.follow(call, &bytes);
         }
         self.force(step);
+    }
+}
+
+impl FromTree for Reasonable {
+    fn tree(&self) -> &Abstract {
+        &self.fs
+    }
+
+    fn limits_mut(&mut self) -> &mut Limits {
+        &mut self.limits
+    }
+
+    fn promises_sync(&self) -> bool {
+        self.counts(By::Sync)
+    }
+
+    fn writes_mut(&mut self) -> &mut u32 {
+        &mut self.writes
+    }
+
+    fn made(&mut self, call: &TopologyCall, bytes: &[u8]) {
+        self.follow(call, bytes);
+    }
+
+    fn committed(&mut self) {
+        self.history.now.sync(&self.fs);
+        self.history.begin();
     }
 }

@@ -51,6 +51,7 @@ use explode_runtime::verdict::{CheckError, ExcludedPromises, ShellDemand, Violat
 use super::model::SyncCall as By;
 use super::model::promise::{self, PathPromise};
 use super::model::{Abstract, CALLS, Groups};
+use super::started::{FromTree, START, Started};
 use super::topology::{
     DIRS, FAR, FILES, Limits, TopologyCall, begin, is_as_expected, probe, signature,
 };
@@ -80,6 +81,7 @@ pub fn def() -> CheckerDef {
         DIRS,
         FAR,
         CALLS,
+        START,
     ])
 }
 
@@ -151,7 +153,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let mut limits = Limits::of(options)?;
     let selected = limits.calls;
     limits.calls = limits.calls & method.groups();
-    Ok(Box::new(SyncMethods {
+    let checker = SyncMethods {
         method,
         selected,
         limits,
@@ -163,7 +165,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         excluded: ExcludedPromises::default(),
         promises: Vec::new(),
         others: None,
-    }))
+    };
+    Ok(Box::new(Started::new(NAME, checker, options)?))
 }
 
 impl Checker for SyncMethods {
@@ -240,6 +243,34 @@ impl Checker for SyncMethods {
     fn abilities(&self) -> CheckerAbilities<'_> {
         let abilities = CheckerAbilities::default().demands(self).topology(self);
         if self.selected.need_a_probe() { abilities.probe(self) } else { abilities }
+    }
+}
+
+impl FromTree for SyncMethods {
+    fn tree(&self) -> &Abstract {
+        &self.fs
+    }
+
+    fn limits_mut(&mut self) -> &mut Limits {
+        &mut self.limits
+    }
+
+    fn promises_sync(&self) -> bool {
+        !self.excluded.contains(By::Sync.synced())
+    }
+
+    fn writes_mut(&mut self) -> &mut u32 {
+        &mut self.writes
+    }
+
+    fn made(&mut self, call: &TopologyCall, bytes: &[u8]) {
+        call.apply(&mut self.fs, bytes);
+    }
+
+    fn committed(&mut self) {
+        for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {
+            forced.begin(self.method, &self.fs);
+        }
     }
 }
 

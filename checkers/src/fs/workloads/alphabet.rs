@@ -3,8 +3,8 @@
 use explode_ramdisk::files::{FsCall, NAMELESS, OpenFiles, REMOVED_DIRECTORY};
 use itertools::Itertools as _;
 
-use super::start::Start;
 use crate::fs::model::{Abstract, Group, Groups, Id, split};
+use crate::fs::start::Start;
 use crate::fs::topology::{BLOCK, Limits, TopologyCall};
 
 /// A set of calls and of ways of forcing.

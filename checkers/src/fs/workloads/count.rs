@@ -6,9 +6,9 @@ use explode_ramdisk::files::OpenFiles;
 use explode_runtime::check::digest;
 
 use super::alphabet::Alphabet;
-use super::start::Start;
 use crate::fs::model::Abstract;
 use crate::fs::reasonable::free::Free;
+use crate::fs::start::Start;
 use crate::fs::topology::{Limits, TopologyCall};
 
 /// The files of a workload between two calls. They determine which calls can follow.

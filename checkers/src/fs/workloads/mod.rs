@@ -17,7 +17,6 @@
 mod alphabet;
 mod count;
 mod renamed;
-mod start;
 mod swarm;
 #[cfg(test)]
 mod tests;
@@ -40,11 +39,11 @@ use itertools::Itertools as _;
 use super::model::SyncCall as By;
 use super::model::{Abstract, CALLS, Groups, History, Moments};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
+use super::start::Start;
 use super::topology::{self, Limits, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
 use renamed::{MOVED, RenamedFiles};
-use start::Start;
 use swarm::{SUBSETS, Subset};
 
 /// The name in the registry.

@@ -1,8 +1,8 @@
 use explode_ramdisk::files::{Granule, NAMELESS, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 
-use super::start::StartTree;
 use super::*;
+use crate::fs::start::StartTree;
 
 /// Returns the checker with these options, separated by spaces.
 fn checker(given: &str) -> Workloads {

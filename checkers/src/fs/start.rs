@@ -1,11 +1,11 @@
-//! The trees on which workloads begin.
+//! The small trees on which checkers begin.
 
 use explode_ramdisk::files::FsCall;
 
 use crate::fs::model::{Group, Groups};
 use crate::fs::topology::{BLOCK, TopologyCall};
 
-/// The files that are there before the first call of a workload.
+/// The files that are there before the first call that is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// No files, or those that the stack begins with.
