@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(words("fallocate,contents"), ["contents", "allocate", "punch", "zero", "shift"]);
         assert_eq!(words("more"), Group::ALL.map(|(word, _)| word)[..14]);
         assert_eq!(
-            words("more,truncate,append,direct,o-sync,copy"),
+            words("more,truncate,append,direct,o-sync,copy,extend"),
             Group::ALL.map(|(word, _)| word)
         );
         assert_eq!(given("all").unwrap().without("contents"), Groups::NONE);
