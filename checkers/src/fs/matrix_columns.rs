@@ -90,9 +90,9 @@ fn histories(checker: &str) -> Vec<CheckedHistories> {
                     .filter(|word| !words::OF_ATTRIBUTES.contains(word))
                     .chain(["moved-name"]),
             ),
-            "no files, and a synced tree: two directories, two files, one of them with a second \
-             name; as it is and mounted again, with closed and with open files and \
-             directories",
+            "no files, and two synced trees: a file and an empty directory; two directories, two \
+             files, one of them with a second name; as they are and mounted again, with closed \
+             and with open files and directories",
             "creat, mkdir, unlink, rmdir, link, rename, ftruncate, pwrite, fallocate, punch hole",
             "after each call nothing, fsync of what it has changed by each name, fsync of the \
              directories of these names, or sync",
