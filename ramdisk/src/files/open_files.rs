@@ -163,6 +163,16 @@ impl<'a> Session<'a> {
         std::mem::take(&mut self.open)
     }
 
+    /// Opens an existing file for a write method. Writes by this method use the open file from then
+    /// on.
+    ///
+    /// # Errors
+    /// The error of open(2).
+    pub fn open_for(&mut self, path: &str, method: WriteMethod) -> Result<()> {
+        self.open.opened(open_for(self.files, path, method)?, path, method);
+        Ok(())
+    }
+
     /// Opens a directory. Its fsync uses the open directory from then on.
     ///
     /// # Errors
@@ -264,16 +274,21 @@ impl<'a> Session<'a> {
         if let Some(fd) = self.open.at(path, method) {
             return work(fd);
         }
-        let existing = OpenFlags::EXISTING;
-        let fd = match method {
-            WriteMethod::DataSynced => self.files.open_synced(path, existing, Synced::Data)?,
-            WriteMethod::Synced => self.files.open_synced(path, existing, Synced::All)?,
-            WriteMethod::Appended => self.files.open_flagged(path, existing, WriteFlag::Append)?,
-            WriteMethod::Direct => self.files.open_flagged(path, existing, WriteFlag::Direct)?,
-            WriteMethod::Plain | WriteMethod::Mapped => self.files.open(path, existing)?,
-        };
+        let fd = open_for(self.files, path, method)?;
         let worked = work(fd);
         self.files.close(fd).and(worked)
+    }
+}
+
+/// Opens an existing file for a write method.
+fn open_for(files: &dyn Files, path: &str, method: WriteMethod) -> Result<Fd> {
+    let existing = OpenFlags::EXISTING;
+    match method {
+        WriteMethod::DataSynced => files.open_synced(path, existing, Synced::Data),
+        WriteMethod::Synced => files.open_synced(path, existing, Synced::All),
+        WriteMethod::Appended => files.open_flagged(path, existing, WriteFlag::Append),
+        WriteMethod::Direct => files.open_flagged(path, existing, WriteFlag::Direct),
+        WriteMethod::Plain | WriteMethod::Mapped => files.open(path, existing),
     }
 }
 

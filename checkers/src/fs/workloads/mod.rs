@@ -21,9 +21,7 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 
-use explode_ramdisk::files::{
-    Fd, Files, FsAbility, FsCall, OpenFiles, OpenFlags, Session, WriteMethod,
-};
+use explode_ramdisk::files::{Fd, Files, FsAbility, FsCall, OpenFiles, Session, WriteMethod};
 use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,
@@ -37,7 +35,7 @@ use explode_runtime::verdict::{CheckError, Promise, ShellDemand, Violation};
 use itertools::Itertools as _;
 
 use super::model::SyncCall as By;
-use super::model::{Abstract, CALLS, Groups, History, Moments};
+use super::model::{Abstract, CALLS, Group, Groups, History, Moments};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
 use super::start::Start;
 use super::topology::{self, Limits, TopologyCall, begin, probe};
@@ -216,8 +214,10 @@ impl Workloads {
         let is_open = self.start.is_some_and(Start::is_open);
         let fs = &self.state.fs;
         for (path, _) in fs.paths().into_iter().filter(|(_, id)| is_open && fs.is_file(*id)) {
-            let call = FsCall::Open { path, flags: OpenFlags::EXISTING };
-            session.make(&call).map_err(|errno| StepError::new(format!("{call}: {errno}")))?;
+            for method in open_methods(self.state.limits.calls) {
+                let failed = |errno| StepError::new(format!("open {path} {method:?}: {errno}"));
+                session.open_for(&path, method).map_err(failed)?;
+            }
         }
         for (path, other) in second_names(fs) {
             session.linked_path(&path, &other);
@@ -322,6 +322,17 @@ impl Workloads {
             }
         }
     }
+}
+
+/// Returns the methods of writes for which each file stays open.
+fn open_methods(calls: Groups) -> impl Iterator<Item = WriteMethod> {
+    let flagged = [
+        (Group::Append, &[WriteMethod::Appended][..]),
+        (Group::Direct, &[WriteMethod::Direct]),
+        (Group::OSync, &[WriteMethod::Synced, WriteMethod::DataSynced]),
+    ];
+    let flagged = flagged.into_iter().filter(move |(group, _)| calls.has(*group));
+    [WriteMethod::Plain].into_iter().chain(flagged.flat_map(|(_, methods)| methods.iter().copied()))
 }
 
 /// Returns each pair of names that a file has.

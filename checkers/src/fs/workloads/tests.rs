@@ -1,4 +1,4 @@
-use explode_ramdisk::files::{Granule, NAMELESS, SimFiles};
+use explode_ramdisk::files::{Granule, NAMELESS, OpenFlags, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 
 use super::*;
@@ -126,21 +126,25 @@ fn renamed_files_have_one_of_their_names() {
 }
 
 /// A file that is open by two names keeps its contents in the model when one of them is removed:
-/// a write through the descriptor of the removed name is a write to the file of the other.
+/// a write through the descriptor of the removed name is a write to the file of the other. In `full`
+/// the descriptors with `O_APPEND`, `O_DIRECT`, `O_SYNC` and `O_DSYNC` stay open as well.
 #[test]
 fn a_removed_name_leaves_the_file_of_its_descriptor() {
     let storage = Storage::new(Image::new(), Recording::Off);
     let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
-    let mut workloads = checker("descriptors=open");
+    let mut workloads = checker("descriptors=open alphabet=full");
     workloads.start = Some(OPEN);
     for call in OPEN.calls(workloads.state.limits.calls) {
         assert!(workloads.make(&call, &files).unwrap());
     }
     workloads.open_all(&files).unwrap();
+    assert_eq!(workloads.open.paths().count(), 3 * 5);
     let unlink = |path: &str| TopologyCall::One(FsCall::Unlink { path: path.to_owned() });
     let is_nameless = |workloads: &Workloads| workloads.open.paths().contains(&NAMELESS);
     assert!(workloads.make(&unlink("/b/b"), &files).unwrap() && !is_nameless(&workloads));
     assert!(workloads.make(&TopologyCall::pwrite("/a/a", 0), &files).unwrap());
+    let append = TopologyCall::write("/a/a", 2 * topology::BLOCK, WriteMethod::Appended);
+    assert!(workloads.make(&append, &files).unwrap());
     let fs = &workloads.state.fs;
     assert_eq!(files.read_file("/a/a"), Ok(fs.bytes(fs.find("/a/a").unwrap()).to_vec()));
     assert!(workloads.make(&unlink("/a/a"), &files).unwrap() && is_nameless(&workloads));
