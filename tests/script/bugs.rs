@@ -193,25 +193,29 @@ pub enum Disk {
     Recorded,
     /// The disk has lost nothing that was submitted: the test drops all writes after the workload.
     Dropped,
+    /// The disk has what was flushed until the end of the workload.
+    Flushed,
 }
 
-use Disk::{Dropped, Recorded};
+use Disk::{Dropped, Flushed, Recorded};
 
 /// The traces whose test of the suite is also run, their file systems and their disks: all with
-/// dropped writes, one whose lost writes had been submitted, one in which a block is used again,
-/// and one whose disk has data that was only dirty.
-pub const SUITE: [(&str, &str, Disk); 12] = [
+/// dropped writes, two whose lost writes were not flushed, one whose loss needs equal times, one in
+/// which a block is used again, and one whose disk has data that was only dirty.
+pub const SUITE: [(&str, &str, Disk); 14] = [
     ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
     ("ext2-fsync-xattr/trace", "ext2", Dropped),
     ("ext2-reused-block/trace", "ext2", Recorded),
     ("ext4-mount-sync-fallocate/size", "ext4", Recorded),
+    ("f2fs-fsync-two-names/dsync", "f2fs", Flushed),
+    ("f2fs-fsync-two-names/trace", "f2fs", Recorded),
     ("fsck-minix-version-3/trace", "minix", Dropped),
     ("jfs-fsck-no-replay/trace", "jfs", Dropped),
     ("jfs-fsync-uncommitted/trace", "jfs", Dropped),
     ("msdos-rename/trace", "msdos", Dropped),
     ("nilfs2-fsync-mode/trace", "nilfs2", Dropped),
-    ("sync-without-flush/trace", "ext2", Recorded),
+    ("sync-without-flush/trace", "ext2", Flushed),
     ("vfat-rename/trace", "vfat", Dropped),
 ];
 

@@ -50,8 +50,19 @@ const PROGRAMS: [&str; 22] = [
 ];
 
 /// The drivers of the findings' file systems that are not built into the kernel.
-const DRIVERS: [&str; 10] =
-    ["btrfs", "dm-flakey", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "reiserfs", "udf", "xfs"];
+const DRIVERS: [&str; 11] = [
+    "btrfs",
+    "dm-flakey",
+    "dm-log-writes",
+    "f2fs",
+    "hfs",
+    "jfs",
+    "nilfs2",
+    "ntfs3",
+    "reiserfs",
+    "udf",
+    "xfs",
+];
 
 /// The common beginning of a guest's script. It sends output to the host.
 const TRY: &str = r#"

@@ -5,6 +5,7 @@
 //! it.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
@@ -32,6 +33,19 @@ struct CallLogState {
     calls: bool,
     failed: Vec<FailedCommand>,
     open: OpenFiles,
+    /// True if time passes before each call.
+    ticks: bool,
+    tick: Option<Tick>,
+}
+
+/// A function that lets time pass.
+#[derive(Clone)]
+struct Tick(Rc<dyn Fn()>);
+
+impl fmt::Debug for Tick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tick")
+    }
 }
 
 /// A failed step of a checker's own commands, which ended its mutate: the number of the mutate,
@@ -43,6 +57,19 @@ impl CallLog {
     pub(crate) fn new(calls: bool) -> CallLog {
         let inner = Rc::new(RefCell::new(CallLogState { calls, ..CallLogState::default() }));
         CallLog { inner, timeline: CallTimeline::default(), by: None }
+    }
+
+    /// Sets whether time passes before each call.
+    #[must_use = "this returns the log"]
+    pub(crate) fn ticking(self, ticks: bool) -> CallLog {
+        self.inner.borrow_mut().ticks = ticks;
+        self
+    }
+
+    /// Sets the function that lets time pass.
+    pub(crate) fn tick_by(&self, tick: Rc<dyn Fn()>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.tick = Some(Tick(tick)).filter(|_| inner.ticks);
     }
 
     /// Sets the function that returns the current number of events. From now on each call gets a
@@ -97,6 +124,8 @@ impl CallLog {
     }
 
     fn made<T>(&self, call: FsCall, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let tick = self.inner.borrow().tick.clone();
+        tick.into_iter().for_each(|Tick(tick)| tick());
         let action = LoggedAction::Call(call);
         let begun = self.timeline.begin(self.by.as_deref(), &action);
         let result = run();

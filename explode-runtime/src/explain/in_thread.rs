@@ -50,6 +50,7 @@ pub fn story_in_thread(
         until: CrashPoint::of(trace).map_or(ProbeGoal::Mutate, ProbeGoal::At),
         snapshot_before: false,
         noted: true,
+        ticks: false,
     };
     let mut stands = StopKeeper::default();
     let probed = run_probe(&*system, &order, &mut stands);

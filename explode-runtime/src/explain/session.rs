@@ -48,6 +48,7 @@ pub struct ProbeSession<'a, 'r> {
     known: BTreeMap<Vec<Vec<PieceName>>, DiskTry>,
     /// True if the calls of the checker are logged, for [`evidence`](ProbeSession::evidence).
     noted: bool,
+    ticks: bool,
     /// The number of tests made.
     pub tests: u64,
     /// The number of questions that were answered from memory.
@@ -139,6 +140,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             moment_key: None,
             known: BTreeMap::new(),
             noted: false,
+            ticks: false,
             tests: 0,
             remembered: 0,
             cut: false,
@@ -150,6 +152,13 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     #[must_use = "this returns the session that has them written down"]
     pub fn noting(self) -> Self {
         ProbeSession { noted: true, ..self }
+    }
+
+    /// Makes time pass before each call of the checker, on systems that have a clock. Then no two
+    /// calls give a file the same times, as if a person typed them.
+    #[must_use = "this returns the session in which time passes"]
+    pub fn ticking(self) -> Self {
+        ProbeSession { noted: true, ticks: true, ..self }
     }
 
     /// Returns true if another test is allowed. Otherwise records that a bound was reached.
@@ -403,9 +412,10 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             }
         }
         let (verdict, promise) = (self.trace.verdict, self.trace.promise().to_owned());
-        let (wary, noted) = (self.trace.died.is_some(), self.noted);
+        let snapshot_before = self.trace.died.is_some();
+        let ProbeSession { noted, ticks, .. } = *self;
         let order =
-            ProbeOrder { answers, mutates, verdict, promise, until, snapshot_before: wary, noted };
+            ProbeOrder { answers, mutates, verdict, promise, until, snapshot_before, noted, ticks };
         let mut word = Some(ToWorker::Probe(Box::new(order)));
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;

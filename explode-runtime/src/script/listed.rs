@@ -108,6 +108,7 @@ mod tests {
             system,
             demands: vec![check],
             disks: DiskContents { pristine: Vec::new(), crash: Vec::new(), other: None },
+            unflushed: false,
             submitted: false,
         }
     }

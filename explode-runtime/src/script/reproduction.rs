@@ -6,11 +6,13 @@ use crate::base::{Mode, RunError};
 use crate::choose::{Choice, ChoiceKind};
 use crate::crash::{Epoch, PieceName};
 use crate::events::LoggedAction;
-use crate::explain::{DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, locate};
+use crate::explain::{
+    DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, SearchResult, locate, look,
+};
 use crate::stack::ShellFileSystem;
 use crate::trace::Trace;
 use crate::verdict::{ShellDemand, Verdict, Violation};
-use crate::worker::probe::{CitedPromise, CrashMoment};
+use crate::worker::probe::{CitedPromise, CrashMoment, ProbeAnswers, StoppedAt};
 use crate::worker::{DiskContents, Evidence, RemoteWorkers};
 
 /// The reason why no script can be made of a trace.
@@ -56,6 +58,9 @@ pub struct Reproduction {
     pub disks: DiskContents,
     /// True if the crash disk has exactly the writes that were submitted before the crash.
     pub submitted: bool,
+    /// True if the lost writes had been submitted, and the disk that has only what was flushed
+    /// before the crash shows the loss as well, also if time passes before each call.
+    pub unflushed: bool,
 }
 
 /// Returns an error if the trace alone shows that no script is possible.
@@ -135,14 +140,35 @@ pub fn collect(
     let is_sound = session.attempt(&pieces)? == DiskTry::Sound;
     let evidence = session.evidence(whole, &failing.violation)?;
     let promise = session.leave().or(failing.promise);
+    let unflushed = is_sound && is_unflushed(remote, trace, bounds)?;
     Ok(case(
         trace,
         failing.violation,
         promise,
         (failing.choices, stopped.moments),
         evidence,
-        is_sound,
+        (is_sound, unflushed),
     ))
+}
+
+/// Returns true if the disk that has only what was flushed before the crash has the error of the
+/// trace, although time passes before each call.
+fn is_unflushed(
+    remote: &mut RemoteWorkers<'_>,
+    trace: &Trace,
+    bounds: SearchBounds,
+) -> Result<bool, RunError> {
+    let mut session = ProbeSession::new(remote, trace, bounds).ticking();
+    let answers = ProbeAnswers::Exactly(trace.choices.clone());
+    let found = match look(&mut session, answers, trace.mutates, Vec::new())? {
+        SearchResult::Fails(failure) => {
+            failure.stopped.filter(|at| Some(at.spot.epoch) == trace.epoch)
+        }
+        SearchResult::Not(_) => None,
+    };
+    let Some(StoppedAt { spot, .. }) = found else { return Ok(false) };
+    let nothing = vec![Vec::new(); spot.disks.len()];
+    Ok(matches!(session.attempt(&nothing)?, DiskTry::Same(..)))
 }
 
 /// Returns the pieces of the disk that has lost nothing at the last moment.
@@ -157,7 +183,7 @@ fn case(
     promise: Option<CitedPromise>,
     (choices, moments): (Vec<Vec<Choice>>, Vec<CrashMoment>),
     evidence: Evidence,
-    is_sound: bool,
+    (is_sound, unflushed): (bool, bool),
 ) -> Result<Reproduction, ScriptRefused> {
     let refused = ScriptRefused::Cannot;
     let Evidence { done, plain, demands, disks, submitted } = evidence;
@@ -205,6 +231,7 @@ fn case(
         demands,
         disks,
         submitted,
+        unflushed,
     })
 }
 

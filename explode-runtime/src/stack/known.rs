@@ -172,6 +172,15 @@ impl Stack {
 
     /// Logs the calls on the stack's files and the commands of its checker to `log` from now on.
     pub(crate) fn note(&mut self, log: CallLog) {
+        if self.has_clock() {
+            let devices = Rc::downgrade(&self.devices);
+            log.tick_by(Rc::new(move || {
+                let devices = devices.upgrade();
+                let kernel = devices.as_ref().and_then(|devices| devices.kernel());
+                // A clock that cannot be set stands still.
+                kernel.map(|kernel| kernel.pass_time().ok());
+            }));
+        }
         self.log = Some(log);
     }
 

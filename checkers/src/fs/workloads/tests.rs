@@ -126,8 +126,8 @@ fn renamed_files_have_one_of_their_names() {
 }
 
 /// A file that is open by two names keeps its contents in the model when one of them is removed:
-/// a write through the descriptor of the removed name is a write to the file of the other. In `full`
-/// the descriptors with `O_APPEND`, `O_DIRECT`, `O_SYNC` and `O_DSYNC` stay open as well.
+/// a write through the descriptor of the removed name is a write to the file of the other. In
+/// `full` the descriptors with `O_APPEND`, `O_DIRECT`, `O_SYNC` and `O_DSYNC` stay open as well.
 #[test]
 fn a_removed_name_leaves_the_file_of_its_descriptor() {
     let storage = Storage::new(Image::new(), Recording::Off);

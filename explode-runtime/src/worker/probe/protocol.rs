@@ -31,6 +31,8 @@ pub struct ProbeOrder {
     pub snapshot_before: bool,
     /// True if the calls of the checker are recorded for a script.
     pub noted: bool,
+    /// True if time passes before each recorded call.
+    pub ticks: bool,
 }
 
 /// The answers to the choices of a path.

@@ -42,7 +42,7 @@ pub(crate) fn probe(
         same_log: false,
         cut: false,
         has_stopped: false,
-        log: CallLog::new(order.noted),
+        log: CallLog::new(order.noted).ticking(order.ticks),
         pristine: system.facts().pristine.clone(),
     };
     let ended = system.run(&unit, &mut prober);
