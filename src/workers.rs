@@ -12,7 +12,7 @@ use explode_runtime::report::Summary;
 use explode_runtime::run::{
     Helpers, JobFile, JobFolder, Persistence, Results, RunSink, Supervisor,
 };
-use explode_runtime::script::{Reproduction, ScriptRefused};
+use explode_runtime::script::{Reproduction, ScriptForm, ScriptRefused};
 use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::worker::{Observer, RemoteWorkers, SpawnTransport, WorkerStarted, Workers};
 use explode_vm::GuestSpec;
@@ -172,18 +172,19 @@ pub fn story(trace: &Trace, bounds: SearchBounds) -> Result<Story, RunError> {
     explode_runtime::explain::story(&mut remote(&plan, &mut *spawn), trace, bounds)
 }
 
-/// Runs a trace again and collects the data for a script.
+/// Runs a trace again and collects the data for a script of this form.
 ///
 /// # Errors
 /// As [`replay`].
 pub fn case(
     trace: &Trace,
+    form: ScriptForm,
     bounds: SearchBounds,
 ) -> Result<Result<Reproduction, ScriptRefused>, RunError> {
     let plan = trace.plan();
     let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::script::collect(&mut remote(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::script::collect(&mut remote(&plan, &mut *spawn), trace, form, bounds)
 }
 
 /// Returns workers whose diagnostics go to those of this process.

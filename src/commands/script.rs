@@ -10,7 +10,7 @@ use explode_runtime::base::{Exit, durable_file};
 use explode_runtime::explain::SearchBounds;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{escaped, status_line};
-use explode_runtime::script::{Reproduction, ScriptRefused};
+use explode_runtime::script::{Reproduction, ScriptForm, ScriptRefused};
 
 use super::trace;
 use crate::cli::{Format, ShowArgs, ShowForm};
@@ -36,7 +36,11 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         return output::fail(Exit::Usage, text);
     }
     let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
-    let case = match workers::case(&trace, bounds) {
+    let form = match args.form {
+        ShowForm::Xfstests => ScriptForm::Xfstests,
+        ShowForm::Sh | ShowForm::Text => ScriptForm::Alone,
+    };
+    let case = match workers::case(&trace, form, bounds) {
         Ok(Ok(case)) => case,
         Ok(Err(refused)) => {
             let exit = match refused {

@@ -59,8 +59,18 @@ pub struct Reproduction {
     /// True if the crash disk has exactly the writes that were submitted before the crash.
     pub submitted: bool,
     /// True if the lost writes had been submitted, and the disk that has only what was flushed
-    /// before the crash shows the loss as well, also if time passes before each call.
+    /// before the crash shows the loss as well, also if time passes before each call. Always false
+    /// for a script that stands alone.
     pub unflushed: bool,
+}
+
+/// The form of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScriptForm {
+    /// A shell script that stands alone.
+    Alone,
+    /// A test of the suite xfstests.
+    Xfstests,
 }
 
 /// Returns an error if the trace alone shows that no script is possible.
@@ -108,14 +118,15 @@ fn beyond(choice: &Choice) -> Option<String> {
     }
 }
 
-/// Replays a trace and collects the contents of a script. The bounds are for a search, if the
-/// recorded disk does not occur any more.
+/// Replays a trace and collects the contents of a script of this form. The bounds are for a search,
+/// if the recorded disk does not occur any more.
 ///
 /// # Errors
 /// A worker cannot be started, or the tool or a component is broken.
 pub fn collect(
     remote: &mut RemoteWorkers<'_>,
     trace: &Trace,
+    form: ScriptForm,
     bounds: SearchBounds,
 ) -> Result<Result<Reproduction, ScriptRefused>, RunError> {
     if let Err(refused) = refuse(trace) {
@@ -140,7 +151,9 @@ pub fn collect(
     let is_sound = session.attempt(&pieces)? == DiskTry::Sound;
     let evidence = session.evidence(whole, &failing.violation)?;
     let promise = session.leave().or(failing.promise);
-    let unflushed = is_sound && is_unflushed(remote, trace, bounds)?;
+    // A script that stands alone has a recorded disk in any case.
+    let unflushed = is_sound && form == ScriptForm::Xfstests;
+    let unflushed = unflushed && is_unflushed(remote, trace, bounds)?;
     Ok(case(
         trace,
         failing.violation,
