@@ -12,6 +12,7 @@ pub enum Start {
     AsMade,
     /// A tree that was made and synced.
     Committed {
+        /// The tree.
         tree: StartTree,
         /// True if the file system was unmounted and mounted again since. Then no inode is in
         /// memory.
@@ -46,6 +47,7 @@ impl Start {
         Start::committed(StartTree::Large, true, true),
     ];
 
+    /// Returns the start on a committed tree.
     pub const fn committed(tree: StartTree, remounted: bool, open: bool) -> Start {
         Start::Committed { tree, remounted, open }
     }

@@ -120,12 +120,9 @@ impl<C: FromTree + 'static> Checker for Started<C> {
         self.checker.init(stack)?;
         if self.start.is_none() {
             // Without sync a tree is committed by the unmount.
-            let (syncs, populated) = (self.checker.promises_sync(), stack.starts_populated());
-            self.starts.retain(|start| match start {
-                Start::AsMade => true,
-                start => !populated && (syncs || start.is_remounted()),
-            });
-            if populated {
+            let syncs = self.checker.promises_sync();
+            self.starts.retain(|start| syncs || !start.is_committed() || start.is_remounted());
+            if stack.starts_populated() {
                 self.starts = vec![Start::AsMade];
             }
         }

@@ -48,6 +48,7 @@ pub struct ProbeSession<'a, 'r> {
     known: BTreeMap<Vec<Vec<PieceName>>, DiskTry>,
     /// True if the calls of the checker are logged, for [`evidence`](ProbeSession::evidence).
     noted: bool,
+    /// True if time passes before each logged call.
     ticks: bool,
     /// The number of tests made.
     pub tests: u64,
