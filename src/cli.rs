@@ -52,12 +52,6 @@ pub enum Command {
     /// Build and run the guest: its kernel, explode's modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
-    /// The worker in a guest.
-    #[command(hide = true)]
-    Agent(AgentArgs),
-    /// The worker in a child process.
-    #[command(hide = true)]
-    Worker(WorkerArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -487,27 +481,6 @@ pub struct VmArgs {
     /// which runs and replays use too; otherwise a kernel is built from Debian's source.
     #[arg(long, value_name = "DIR")]
     pub kernel: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct AgentArgs {
-    /// The character device that leads to the host.
-    pub port: PathBuf,
-    /// End the guest when a task hangs in its kernel for this long.
-    #[arg(long, value_name = "SECONDS")]
-    pub hung: Option<u64>,
-    /// Share a page with the host.
-    #[arg(long)]
-    pub page: bool,
-    /// Measure instead of checking.
-    #[arg(long)]
-    pub bench: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct WorkerArgs {
-    /// The file of the page that the worker shares with its supervisor.
-    pub page: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

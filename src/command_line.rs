@@ -11,6 +11,19 @@ use explode_runtime::report::escaped;
 use crate::cli::{Cli, Command};
 use crate::output;
 use crate::stack_file::{StackFile, is_path};
+use crate::worker_cli::WorkerCli;
+
+/// Parses the arguments with which explode starts a worker. `None` for a user's command.
+///
+/// Each worker of a guest parses them in an emulated machine, where building the parser of all
+/// commands takes a quarter of a second.
+pub fn of_worker(arguments: &[OsString]) -> Option<WorkerCli> {
+    let is_worker = |word: &OsString| word == "agent" || word == "worker";
+    let is_for_worker = arguments.get(1).is_some_and(is_worker);
+    is_for_worker.then(|| {
+        WorkerCli::try_parse_from(arguments).unwrap_or_else(|error| refuse(&error, arguments))
+    })
+}
 
 /// Parses the command line with the options of the stack file that it names. The options of the
 /// command line come last and override those of the file.

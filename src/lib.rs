@@ -26,6 +26,7 @@
 //! - `stack_file`: stack files
 //! - `times`: times on the command line
 //! - `cli`: the arguments of the command line
+//! - `worker_cli`: the arguments with which explode starts its own workers
 //! - `command_line`: the process's arguments, with those of a stack file
 //! - `matrix`: systems by checks, each cell a run
 //! - `registry`: all components, checkers and targets
@@ -70,6 +71,8 @@ mod times;
 #[cfg(feature = "cli")]
 mod trust;
 #[cfg(feature = "cli")]
+mod worker_cli;
+#[cfg(feature = "cli")]
 mod workers;
 
 #[cfg(feature = "systems")]
@@ -87,7 +90,11 @@ pub use registry::registry;
 #[cfg(feature = "cli")]
 pub fn main(registry: &runtime::plan::Registry) -> std::process::ExitCode {
     use runtime::base::Exit;
-    let exit = match command_line::parse(registry, std::env::args_os().collect()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(cli) = command_line::of_worker(&arguments) {
+        return commands::work_for_supervisor(registry, &cli).into();
+    }
+    let exit = match command_line::parse(registry, arguments) {
         Ok(cli) => commands::dispatch(registry, &cli),
         Err(error) => output::fail(Exit::Usage, error),
     };

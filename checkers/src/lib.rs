@@ -39,5 +39,5 @@ pub fn register(registry: &mut Registry) {
         vdisk::blocks::def(),
     ]);
     registry.columns.extend(fs::matrix_columns::columns());
-    targets::register(registry);
+    registry.targets.add_tables(targets::read);
 }

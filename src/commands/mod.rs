@@ -22,6 +22,7 @@ use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
 
 use crate::cli::{Cli, Command, ShowForm};
+use crate::worker_cli::{WorkerCli, WorkerCommand};
 use crate::{child_worker, diagnostics, guest, output};
 use device::rules;
 
@@ -48,11 +49,17 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
         Command::Doctor(args) => doctor::doctor(args),
         Command::Completions(args) => completions::completions(registry, args),
         Command::Vm(command) => vm::vm(command),
-        Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
-        Command::Agent(args) => {
+    }
+}
+
+/// Works for a supervisor.
+pub fn work_for_supervisor(registry: &Registry, cli: &WorkerCli) -> Exit {
+    match &cli.command {
+        WorkerCommand::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
+        WorkerCommand::Agent(args) => {
             guest::agent::serve_port(registry, &args.port, args.page, args.hung)
         }
-        Command::Worker(args) => child_worker::serve_page(registry, &args.page),
+        WorkerCommand::Worker(args) => child_worker::serve_page(registry, &args.page),
     }
 }
 
@@ -60,7 +67,6 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
 /// them.
 fn diagnose(cli: &Cli) -> Result<(), UsageError> {
     let timeline = match &cli.command {
-        Command::Worker(_) | Command::Agent(_) => return Ok(()),
         Command::Run(args) => args.timeline.is_some(),
         Command::Replay(args) => args.timeline.is_some(),
         _ => false,

@@ -32,7 +32,7 @@ mod tests;
 mod words;
 
 use explode_runtime::base::UsageError;
-use explode_runtime::plan::{Family, Registry};
+use explode_runtime::plan::{Family, TargetList};
 
 use table::Table;
 
@@ -69,9 +69,9 @@ const TABLES: &[(&str, &str)] = tables![
 ];
 
 /// Adds the targets of all tables of this build.
-pub(crate) fn register(registry: &mut Registry) {
+pub(crate) fn read(list: &mut TargetList) {
     for (path, text) in TABLES {
-        let added = add(registry, path, text);
+        let added = add(list, path, text);
         added.expect("the tables are compiled in, and a test reads each of them");
     }
 }
@@ -80,21 +80,21 @@ pub(crate) fn register(registry: &mut Registry) {
 ///
 /// # Errors
 /// Returns an error if the table is wrong. The text names the file, the entry and the key.
-fn add(registry: &mut Registry, path: &str, text: &str) -> Result<(), UsageError> {
+fn add(list: &mut TargetList, path: &str, text: &str) -> Result<(), UsageError> {
     let Table { name, real, is_built, listed } = Table::read(path, text)?;
     if !is_built {
         return Ok(());
     }
-    let at = registry.families.iter().position(|family| family.name == name).unwrap_or_else(|| {
-        registry.families.push(Family { name: name.into(), real, targets: Vec::new() });
-        registry.families.len() - 1
+    let at = list.families.iter().position(|family| family.name == name).unwrap_or_else(|| {
+        list.families.push(Family { name: name.into(), real, targets: Vec::new() });
+        list.families.len() - 1
     });
     for (target, twin) in listed {
-        registry.families[at].targets.push(target.name.clone());
+        list.families[at].targets.push(target.name.clone());
         if let Some(twin) = twin {
-            registry.twins.insert(target.name.clone(), twin.into());
+            list.twins.insert(target.name.clone(), twin.into());
         }
-        registry.targets.push(target);
+        list.targets.push(target);
     }
     Ok(())
 }

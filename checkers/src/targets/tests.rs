@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::plan::{Plan, Registry, TargetList};
 
 use super::{TABLES, add};
 
@@ -16,7 +16,7 @@ fn registry() -> Registry {
 
 /// Reads a table and returns its error.
 fn error_of(text: &str) -> String {
-    add(&mut Registry::default(), "t.toml", text).unwrap_err().0
+    add(&mut TargetList::default(), "t.toml", text).unwrap_err().0
 }
 
 /// Returns the start of a table whose entries need only a name.
@@ -29,10 +29,10 @@ fn common(more: &str) -> String {
 }
 
 /// Reads a table whose entries need only a name.
-fn added(entries: &str) -> Registry {
-    let mut registry = Registry::default();
-    add(&mut registry, "t.toml", &(common("") + entries)).unwrap();
-    registry
+fn added(entries: &str) -> TargetList {
+    let mut list = TargetList::default();
+    add(&mut list, "t.toml", &(common("") + entries)).unwrap();
+    list
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn each_file_of_the_folder_is_read() {
 fn each_target_can_be_run() {
     let known = registry();
     for (path, text) in TABLES {
-        let mut read = Registry::default();
+        let mut read = TargetList::default();
         add(&mut read, path, text).unwrap();
         for target in &read.targets {
             let which = format!("{path}: target '{}'", target.name);
@@ -63,9 +63,10 @@ fn each_target_can_be_run() {
 #[test]
 fn each_target_has_a_name_and_a_family() {
     let registry = registry();
-    let names: BTreeSet<&str> = registry.targets.iter().map(|target| &*target.name).collect();
-    assert_eq!(names.len(), registry.targets.len());
-    let listed = registry.families.iter().flat_map(|family| &family.targets);
+    let list = registry.targets.list();
+    let names: BTreeSet<&str> = list.targets.iter().map(|target| &*target.name).collect();
+    assert_eq!(names.len(), list.targets.len());
+    let listed = list.families.iter().flat_map(|family| &family.targets);
     assert_eq!(listed.clone().count(), names.len());
     assert_eq!(listed.map(|name| &**name).collect::<BTreeSet<&str>>(), names);
 }
@@ -74,19 +75,20 @@ fn each_target_has_a_name_and_a_family() {
 #[test]
 fn each_twin_is_the_system_without_the_bug() {
     let registry = registry();
-    for (name, twin) in &registry.twins {
+    let list = registry.targets.list();
+    for (name, twin) in &list.twins {
         let bug = registry.target(name).unwrap();
         let twin = registry.target(twin).unwrap();
         assert!(bug.seeded && !twin.seeded, "{name}");
         assert_eq!(bug.checker, twin.checker, "{name}");
         assert_ne!(bug.stack, twin.stack, "{name}");
-        let heading = |name| registry.families.iter().position(|all| all.targets.contains(name));
+        let heading = |name| list.families.iter().position(|all| all.targets.contains(name));
         assert_eq!(heading(&bug.name), heading(&twin.name), "{name}");
     }
-    let without: Vec<&str> = registry
+    let without: Vec<&str> = list
         .targets
         .iter()
-        .filter(|target| target.seeded && !registry.twins.contains_key(&target.name))
+        .filter(|target| target.seeded && !list.twins.contains_key(&target.name))
         .map(|target| &*target.name)
         .collect();
     let expected =
@@ -97,7 +99,7 @@ fn each_twin_is_the_system_without_the_bug() {
 /// A template makes one target per row, each followed by its bugs.
 #[test]
 fn templates_have_a_target_for_each_row() {
-    let registry = added(
+    let list = added(
         "[[target]]\n\
          name = \"{system}{number}\"\n\
          bounds = { depth = \"{depth}\" }\n\
@@ -112,7 +114,7 @@ fn templates_have_a_target_for_each_row() {
          rows = [[\"x\", \"lost\"], [\"y\", \"corrupt\"]]\n",
     );
     let shown = |target: &explode_runtime::plan::Target| {
-        let twin = registry.twins.get(&target.name).map_or("-", |twin| &**twin);
+        let twin = list.twins.get(&target.name).map_or("-", |twin| &**twin);
         let layers: Vec<String> = target.stack.0.iter().map(|layer| layer.shown()).collect();
         format!(
             "{} {twin} {} {} {} {} {}",
@@ -125,7 +127,7 @@ fn templates_have_a_target_for_each_row() {
         )
     };
     assert_eq!(
-        registry.targets.iter().map(shown).collect::<Vec<_>>(),
+        list.targets.iter().map(shown).collect::<Vec<_>>(),
         [
             "a1 - false 3 2 clean simfiles",
             "a+x a1 true 3 2 lost ramdisk<a(bug=x)",
@@ -140,13 +142,13 @@ fn templates_have_a_target_for_each_row() {
 /// An entry replaces the keys of `[common]`.
 #[test]
 fn an_entry_replaces_common_values() {
-    let registry = added(
+    let list = added(
         "[[target]]\nname = \"a\"\nchecker = { far = 1 }\n\
          [[target]]\nname = \"b\"\nchecker = { use = \"fs-basic\" }\n\
          stack = [{ use = \"d\", name = \"d0\" }, { use = \"d\", children = [] }, \
          { use = \"m\", children = [\"d0\", \"d\"] }, { use = \"f\" }]\n",
     );
-    let [a, b] = registry.targets.as_slice() else { panic!() };
+    let [a, b] = list.targets.as_slice() else { panic!() };
     let options = |target: &explode_runtime::plan::Target| {
         target.checker_options.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
     };
@@ -158,10 +160,10 @@ fn an_entry_replaces_common_values() {
 
 #[test]
 fn a_feature_that_is_off_has_no_targets() {
-    let mut registry = Registry::default();
+    let mut list = TargetList::default();
     let text = common("feature = \"engines\"") + "[[target]]\nname = \"a\"\n";
-    add(&mut registry, "t.toml", &text).unwrap();
-    assert_eq!(registry.targets.len(), usize::from(cfg!(feature = "engines")));
+    add(&mut list, "t.toml", &text).unwrap();
+    assert_eq!(list.targets.len(), usize::from(cfg!(feature = "engines")));
 }
 
 /// The text of an error names the file, the entry and the key.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::plan::Plan;
-use super::registry::{Registry, Target};
+use super::registry::Registry;
+use super::targets::Target;
 use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
 use crate::stack::StackSpec;
 

@@ -8,6 +8,7 @@ mod origin;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod plan;
 mod registry;
+mod targets;
 
 pub use extensions::Extensions;
 pub use matrix::{CheckedHistories, MatrixColumn, MatrixRow};
@@ -15,4 +16,5 @@ pub use origin::RunOrigin;
 pub use plan::{
     MOST_CRASH_DEPTH, NO_DEPTH, Plan, RunSettings, check_budget, check_deadline, check_samples,
 };
-pub use registry::{Family, Registry, Target};
+pub use registry::Registry;
+pub use targets::{Family, Target, TargetList, Targets};

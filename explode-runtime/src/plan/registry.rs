@@ -1,48 +1,14 @@
 //! Components, checkers and targets by name. Crates register their own here. The engine registers
 //! none.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
 use super::extensions::Extensions;
 use super::plan::Plan;
-use crate::base::{Mode, Options, TargetBounds, UsageError};
+use super::targets::{Target, Targets};
+use crate::base::{Mode, Options, UsageError};
 use crate::check::{CheckerDef, Checkers};
 use crate::choose::Policies;
 use crate::plan::matrix::{MatrixColumn, MatrixRow};
 use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
-
-/// A target: a named combination of checker, stack and options.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The name of the target.
-    pub name: Cow<'static, str>,
-    /// A description in one line.
-    pub about: Cow<'static, str>,
-    /// The stack, bottom first.
-    pub stack: StackSpec,
-    /// The checker's name.
-    pub checker: Cow<'static, str>,
-    /// The checker's options.
-    pub checker_options: Options,
-    /// The default bounds of its runs.
-    pub bounds: TargetBounds,
-    /// True if the system has a seeded bug.
-    pub seeded: bool,
-    /// The expected result: `clean`, or the verdict that a run must find.
-    pub expect: Cow<'static, str>,
-}
-
-/// A group of targets that are listed under one heading.
-#[derive(Clone, Debug)]
-pub struct Family {
-    /// The heading.
-    pub name: Cow<'static, str>,
-    /// True for real systems. False for systems that were made for their bugs, to test checkers.
-    pub real: bool,
-    /// The names of the targets, in order.
-    pub targets: Vec<Cow<'static, str>>,
-}
 
 /// The registry of everything that has a name.
 #[derive(Clone, Debug, Default)]
@@ -51,12 +17,8 @@ pub struct Registry {
     pub components: Components,
     /// The checkers, in the order of registration.
     pub checkers: Checkers,
-    /// The targets, in the order of registration.
-    pub targets: Vec<Target>,
-    /// The headings under which targets are listed, in order. A target may be in none.
-    pub families: Vec<Family>,
-    /// For each target with a seeded bug, the name of the target without it.
-    pub twins: BTreeMap<Cow<'static, str>, Cow<'static, str>>,
+    /// The targets.
+    pub targets: Targets,
     /// The rows of the matrix, in order.
     pub rows: Vec<MatrixRow>,
     /// The columns of the matrix, in order.

@@ -49,7 +49,7 @@ pub(super) fn seeded(registry: &Registry) -> Vec<String> {
 fn by_family(registry: &Registry) -> Vec<Part<'_>> {
     let mut others: Vec<&Target> = registry.targets.iter().collect();
     let mut parts = Vec::new();
-    for family in &registry.families {
+    for family in &registry.targets.list().families {
         let targets: Vec<&Target>;
         (targets, others) =
             others.into_iter().partition(|target| family.targets.contains(&target.name));
@@ -61,7 +61,7 @@ fn by_family(registry: &Registry) -> Vec<Part<'_>> {
 
 /// Returns each system without a bug followed by its bugs. Bugs without such a system are last.
 fn beside_twins(registry: &Registry, targets: &[&Target]) -> Vec<Row> {
-    let twin_of = |bug: &Target| registry.twins.get(&bug.name).map(|twin| &**twin);
+    let twin_of = |bug: &Target| registry.targets.list().twins.get(&bug.name).map(|twin| &**twin);
     let bugs: Vec<&Target> = targets.iter().filter(|target| target.seeded).copied().collect();
     let mut found = Vec::new();
     for twin in targets.iter().filter(|target| !target.seeded) {

@@ -103,7 +103,7 @@ fn seeded_bugs(registry: &Registry, format: Format) -> Exit {
             "in": registry.mode_of(&target.stack).map_or("", Mode::as_str),
             "about": target.about,
             "expect": target.expect,
-            "twin": registry.twins.get(&target.name),
+            "twin": registry.targets.list().twins.get(&target.name),
             "checker": target.checker,
         });
         output::line(&line.to_string());
