@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use explode_components::fs::kernel;
+use explode_components::raid;
 use explode_kernel::remove_left;
 use explode_runtime::base::{Mode, RunError};
 use explode_runtime::explain::minimise::MinimiseResult;
@@ -36,8 +37,8 @@ impl LocalWorkers {
     pub fn prepare(plan: &Plan) -> Result<LocalWorkers, RunError> {
         match plan.mode {
             Mode::Vm => {
-                let (drivers, wanted) =
-                    (kernel::drivers(&plan.stack), required_programs::wanted(plan));
+                let wanted = required_programs::wanted(plan);
+                let drivers = [kernel::drivers(&plan.stack), raid::drivers(&plan.stack)].concat();
                 let spec = host::worker_spec(plan.settings.deadline_ms, &drivers, &wanted)?;
                 Ok(LocalWorkers::Guests(Box::new(spec)))
             }

@@ -4,8 +4,11 @@
 //! # Rooms, bottom first
 //!
 //! - `forward`: file calls that are forwarded to the files below
+//! - `mounted`: the files of a mounted file system
 //! - `command`: components made of shell commands, and the private folder below them
+//! - `tool`: programs that make and repair layers, with time and random numbers held still
 //! - `vdisk`: block devices
+//! - `raid`: arrays of disks
 //! - `fs`: file systems
 //! - `db`: databases
 //! - `engine`: storage engines in process
@@ -17,9 +20,12 @@ pub mod db;
 pub mod engine;
 mod forward;
 pub mod fs;
+pub mod mounted;
 #[cfg(test)]
 #[path = "../../ramdisk/tests/files/noting.rs"]
 mod noting;
+pub mod raid;
+mod tool;
 pub mod vdisk;
 
 use explode_runtime::plan::Registry;
@@ -30,6 +36,7 @@ use explode_runtime::stack::FeatureGated;
 pub fn register(registry: &mut Registry) {
     registry.components.extend([
         vdisk::ramdisk::def(),
+        raid::md::def(),
         fs::simfiles::def(),
         command::folder::def(),
         command::def(),

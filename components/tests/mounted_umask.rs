@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{Files, OpenFlags};
 use nix::sys::stat::{Mode, umask};
 

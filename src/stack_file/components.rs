@@ -1,6 +1,6 @@
 //! `[[component]]`: the layers of the stack.
 
-use explode_components::command::{CommandOwner, KEYS, check_placeholders};
+use explode_components::command::{CommandOwner, KEYS, PROVIDES, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::{COMMANDS, ComponentDef, Layer, StackSpec};
@@ -41,7 +41,8 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let found = registry.components.iter().find(|def| def.name == named);
     let def =
         found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
-    if let Some(command) = KEYS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key))
+    if let Some(command) =
+        KEYS.iter().chain([&RECOVER_OK, &PROVIDES]).find(|key| is_strange(table, def, key))
     {
         let text = format!(
             "a component has 'use' or shell commands, and this one has 'use' and '{command}'"
@@ -79,7 +80,7 @@ fn is_strange(table: &Table<'_>, def: &ComponentDef, key: &str) -> bool {
 
 /// Returns a layer made of shell commands.
 fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
-    table.only(COMMON.into_iter().chain(KEYS).chain([RECOVER_OK]))?;
+    table.only(COMMON.into_iter().chain(KEYS).chain([RECOVER_OK, PROVIDES]))?;
     let name = name(table, None)?;
     let children = children(table, below)?.unwrap_or_else(|| before(below));
     let mut options = Options::none();
@@ -103,6 +104,20 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
             RECOVER_OK,
             OptionValue::List(value.list()?.map(code).collect::<Result<_, _>>()?),
         );
+    }
+    if let Some(value) = table.get(PROVIDES) {
+        if table.get("mount").is_none() {
+            return Err(table.key_error(
+                PROVIDES,
+                "'provides' without 'mount': write the command that makes it ready",
+            ));
+        }
+        let provided = value.text()?;
+        if !["device", "files"].contains(&provided) {
+            let text = format!("a layer cannot provide '{provided}'; use \"device\" or \"files\"");
+            return Err(value.error(text));
+        }
+        options = options.with(PROVIDES, provided);
     }
     Ok(Layer { name, component: COMMANDS.to_owned(), children, options })
 }

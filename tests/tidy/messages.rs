@@ -51,7 +51,7 @@ const EXCEPTIONS: [(&str, &str); 17] = [
     // The library of another author has only texts.
     ("components/src/engine/fatfs/files.rs", MADE),
     // The output of programs, compilers and kernels, which otherwise give only an exit code.
-    ("components/src/fs/kernel/tool.rs", "text"),
+    ("components/src/tool/mod.rs", "text"),
     ("src/guest/console.rs", "console"),
     ("vm-images/src/guest/probe.rs", "console"),
     ("vm-images/src/host/command.rs", "complaints"),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{FileKind, Files};
 use explode_runtime::base::{Mode, OptionDef, Options, StepError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec, Surface};

@@ -1,20 +1,25 @@
 //! A component made of shell commands.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::Deserialize;
 
 use super::placeholders::fill_component;
 use super::private::PrivateFolder;
 use super::run::{OutputMode, run};
+use crate::mounted::MountedFiles;
 use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError, programs};
 use explode_runtime::stack::{
-    Abilities, Below, COMMANDS, Component, ComponentDef, Facts, LayerPaths, Recovery,
+    Abilities, Below, COMMANDS, Component, ComponentDef, Facts, LayerPaths, Recovery, Surface,
 };
 
 /// The option keys whose values are commands.
 pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
+
+/// The key of what the layer offers to explode's layers and checkers above it.
+pub const PROVIDES: &str = "provides";
 
 /// The name in the registry.
 pub const NAME: &str = COMMANDS;
@@ -31,6 +36,11 @@ pub fn def() -> ComponentDef {
             OptionDef {
                 name: "threads",
                 about: "prints the process IDs of its threads, one per line",
+                default: "",
+            },
+            OptionDef {
+                name: PROVIDES,
+                about: "offers explode's layers and checkers: files, device",
                 default: "",
             },
             OptionDef {
@@ -52,13 +62,31 @@ struct Commands {
     unmount: Option<String>,
     recover: Option<String>,
     threads: Option<String>,
+    provides: Option<Provides>,
     recover_ok: Option<Vec<u8>>,
 }
+
+/// The surface of a layer made of commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Provides {
+    /// The files below the layer's private folder.
+    Files,
+    /// The block device whose path `mount` prints as its last line.
+    Device,
+}
+
+/// The state that no crash disk contains, because its place on the disks below is unknown.
+const UNOBSERVED: &str = "what the layers above a layer of commands, and that layer, have not \
+                          submitted to the disks";
 
 struct CommandComponent {
     commands: Commands,
     home: Option<PrivateMount>,
     mounted: bool,
+    surface: Surface,
+    /// The files of the surface, which are closed before `unmount`.
+    files: Option<Rc<MountedFiles>>,
     threads: Vec<u32>,
 }
 
@@ -80,8 +108,19 @@ impl PrivateMount {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let commands = options.parse("a component made of commands")?;
-    Ok(Box::new(CommandComponent { commands, home: None, mounted: false, threads: Vec::new() }))
+    let commands: Commands = options.parse("a component made of commands")?;
+    if commands.provides.is_some() && commands.mount.is_none() {
+        let text = format!("'{PROVIDES}' without 'mount': write the command that makes it ready");
+        return Err(UsageError(text));
+    }
+    Ok(Box::new(CommandComponent {
+        commands,
+        home: None,
+        mounted: false,
+        surface: Surface::Child,
+        files: None,
+        threads: Vec::new(),
+    }))
 }
 
 impl CommandComponent {
@@ -110,6 +149,26 @@ impl CommandComponent {
         let ended = run(&command, below.devices, out, &[])?;
         if ended.code() == Some(0) { Ok(ended.out) } else { Err(ended.fault(&command)) }
     }
+}
+
+/// Returns the block device whose path is the last line of a command's output.
+///
+/// # Errors
+/// There is no such line, or it is no block device.
+fn printed_device(out: &[u8]) -> Result<PathBuf, StepError> {
+    let out = String::from_utf8_lossy(out);
+    let line = out.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let wrong = |text: String| StepError::new(text).blame(Blame::Tool);
+    let advice = "with provides = \"device\" the last line that `mount` prints is the path of the \
+                  layer's block device";
+    let Some(line) = line else {
+        return Err(wrong(format!("`mount` printed nothing; {advice}")));
+    };
+    let is_device = std::fs::metadata(line).is_ok_and(|found| found.file_type().is_block_device());
+    if is_device {
+        return Ok(line.into());
+    }
+    Err(wrong(format!("`mount` printed '{line}', which is no block device; {advice}")))
 }
 
 /// Returns the path of a program that the shell would find.
@@ -149,8 +208,21 @@ impl Component for CommandComponent {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        self.must(self.commands.mount.clone(), below, OutputMode::WithStderr)?;
+        let is_device = self.commands.provides == Some(Provides::Device);
+        let out = if is_device { OutputMode::Alone } else { OutputMode::WithStderr };
+        let printed = self.must(self.commands.mount.clone(), below, out)?;
         self.mounted = true;
+        match self.commands.provides {
+            None => {}
+            Some(Provides::Device) => self.surface = Surface::Block(printed_device(&printed)?),
+            Some(Provides::Files) => {
+                let root = self.own(below)?.path.expect("a layer with `mount` has a folder");
+                let files = MountedFiles::new(&root).map_err(|errno| {
+                    StepError::new(format!("its files cannot be opened: {}", errno.desc()))
+                })?;
+                self.surface = Surface::Files(Rc::clone(self.files.insert(Rc::new(files))) as _);
+            }
+        }
         let printed = self.must(self.commands.threads.clone(), below, OutputMode::Alone)?;
         let printed = String::from_utf8_lossy(&printed);
         let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -164,6 +236,8 @@ impl Component for CommandComponent {
     }
 
     fn unmount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        self.files.take().into_iter().for_each(|files| files.close_all());
+        self.surface = Surface::Child;
         self.must(self.commands.unmount.clone(), below, OutputMode::WithStderr)?;
         self.mounted = false;
         self.threads.clear();
@@ -190,15 +264,21 @@ impl Component for CommandComponent {
         self.threads.clone()
     }
 
+    fn surface(&self) -> Surface {
+        self.surface.clone()
+    }
+
     /// Lists the programs that it runs. The files that the commands read are unknown, so it does
     /// not promise to read only its disks.
     fn facts(&self) -> Facts {
-        let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
+        let Commands { init, mount, unmount, recover, threads, .. } = &self.commands;
         let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
         let programs = commands.flat_map(|command| programs(command));
         Facts::default()
             .programs(programs.filter_map(|program| found(&program.name)))
             .reads_only_its_disks(false)
+            .buffers_are_places(self.commands.provides.is_none())
+            .unobserved(self.commands.provides.map(|_| UNOBSERVED))
     }
 
     fn abilities(&self) -> Abilities<'_> {

@@ -14,7 +14,7 @@ mod placeholders;
 mod private;
 mod run;
 
-pub use component::{KEYS, NAME, def};
+pub use component::{KEYS, NAME, PROVIDES, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;

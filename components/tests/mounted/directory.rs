@@ -1,7 +1,7 @@
 //! Tests of the errors that only a mounted directory can have: it leads elsewhere or keeps
 //! descriptors.
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{FileKind, Files, OpenFlags};
 use nix::errno::Errno;
 

@@ -7,7 +7,7 @@ mod same_calls;
 
 use std::path::Path;
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{Files, Granule, OpenFlags, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 use tempfile::TempDir;

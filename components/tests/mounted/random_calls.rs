@@ -1,6 +1,6 @@
 //! Random calls have the same results on both kinds of files.
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 use rand_core::{Rng, SeedableRng};

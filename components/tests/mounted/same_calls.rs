@@ -1,6 +1,6 @@
 //! Single calls with the results that both kinds of files have, and the few that differ.
 
-use explode_components::fs::mounted::MountedFiles;
+use explode_components::mounted::MountedFiles;
 use explode_ramdisk::files::{Fd, FileKind, Files, OpenFlags, WriteFlag};
 use nix::errno::Errno;
 

@@ -92,11 +92,11 @@ pub fn of_options(options: &Options) -> Vec<NamedProgram> {
     found.into_iter().collect()
 }
 
-/// Visits every text that is a command. The texts of `start`, `end`, `crash`, `recover_ok` and
-/// `name` are not commands.
+/// Visits every text that is a command. The texts of `start`, `end`, `crash`, `recover_ok`,
+/// `provides` and `name` are not commands.
 fn each_text(key: &str, value: &OptionValue, visit: &mut impl FnMut(&str)) {
     match value {
-        OptionValue::Text(text) if key != "name" => visit(text),
+        OptionValue::Text(text) if !["name", "provides"].contains(&key) => visit(text),
         OptionValue::List(values) if !["start", "end", "crash", "recover_ok"].contains(&key) => {
             values.iter().for_each(|value| each_text(key, value, visit));
         }

@@ -30,7 +30,9 @@ pub fn carried(stack: &StackSpec, checker: &str, options: &Options) -> Vec<Carri
     let mut found = Vec::new();
     for layer in stack.0.iter().filter(|layer| layer.has_commands()) {
         let options = layer.options.effective();
-        for (key, value) in options.into_iter().filter(|(key, _)| *key != "recover_ok") {
+        for (key, value) in
+            options.into_iter().filter(|(key, _)| !["recover_ok", "provides"].contains(key))
+        {
             texts(&format!("{}.{key}", layer.name), value, &mut found);
         }
     }

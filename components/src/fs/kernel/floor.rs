@@ -10,7 +10,7 @@ use crate::command::forget_sync;
 use explode_runtime::stack::BaselineCheck;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::tool::Tool;
+use crate::tool::Tool;
 
 /// The mount point.
 const PLACE: &str = "/run/explode/floor";
@@ -32,7 +32,7 @@ pub(super) fn baseline(
     Box::new(move |node| {
         if let Some(repair) = &repair {
             forget_sync()?;
-            repair.command(node).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+            repair.command(&[node]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
         }
         fs::create_dir_all(&at)?;
         if mount(Some(node), &at, Some(driver), flags, Some(options.as_str())).is_ok() {

@@ -7,11 +7,11 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
-use super::tool::Tool;
 use super::{
     BETWEEN, BackgroundWork, FSCK, KernelFs, KernelFsSpec, MODES, MOST_BETWEEN, OWN, Repair,
     STRICT, profiles,
 };
+use crate::tool::Tool;
 
 /// The name in the registry.
 pub const NAME: &str = "minix";

@@ -7,7 +7,6 @@
 mod between;
 pub mod btrfs;
 mod common;
-mod determinism;
 pub mod exfat;
 pub mod ext;
 pub mod f2fs;
@@ -22,8 +21,6 @@ pub mod overlay;
 mod profiles;
 pub mod reiserfs;
 mod rows;
-mod tool;
-mod traced;
 pub mod udf;
 pub mod xfs;
 
@@ -48,10 +45,10 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 pub use rows::{drivers, systems};
 
-use super::mounted::MountedFiles;
+use crate::mounted::MountedFiles;
+use crate::tool::Tool;
 use between::BetweenCalls;
 use common::Common;
-use tool::Tool;
 
 /// The modes in which these file systems can run.
 const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];

@@ -4,8 +4,8 @@ use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
-use super::tool::Tool;
 use super::{KernelFs, KernelFsSpec, MODES, profiles};
+use crate::tool::Tool;
 
 /// The name in the registry.
 pub const NAME: &str = "udf";

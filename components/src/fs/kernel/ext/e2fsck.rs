@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 
-use super::super::tool::Tool;
 use super::super::{KernelFsSpec, Repair, STRICT};
+use crate::tool::Tool;
 
 pub(super) const E2FSCK: OptionDef = OptionDef {
     name: "e2fsck",

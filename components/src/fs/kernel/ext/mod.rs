@@ -9,7 +9,7 @@ mod journal;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 
-use super::tool::Tool;
+use crate::tool::Tool;
 use e2fsck::E2FSCK;
 
 const BLOCK_SIZE: OptionDef = OptionDef {

@@ -7,8 +7,8 @@ pub mod vfat;
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::ComponentMaker;
 
-use super::tool::Tool;
 use super::{BackgroundWork, FSCK, KernelFs, KernelFsSpec, OWN, Repair, STRICT, profiles};
+use crate::tool::Tool;
 
 const BITS: OptionDef = OptionDef {
     name: "fat",

@@ -7,10 +7,10 @@ use explode_runtime::base::StepError;
 use explode_runtime::stack::{Abilities, Below, Component, Facts, Surface};
 use explode_runtime::verdict::Profile;
 
-use super::super::super::mounted::MountedFiles;
 use super::super::common::Common;
 use super::super::{mount_on, profiles, unmount_from};
 use super::folders;
+use crate::mounted::MountedFiles;
 
 /// The name of the component, and of its driver.
 pub const NAME: &str = "overlay";

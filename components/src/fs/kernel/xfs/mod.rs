@@ -10,8 +10,8 @@ use explode_runtime::devices::NOW;
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
-use super::tool::Tool;
 use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
+use crate::tool::Tool;
 
 /// The name in the registry.
 pub const NAME: &str = "xfs";

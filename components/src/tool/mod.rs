@@ -1,4 +1,7 @@
-//! The programs that make and repair file systems.
+//! Programs of the system that make and repair layers of storage.
+
+mod determinism;
+mod traced;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,11 +17,11 @@ use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::NOW;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::determinism::{self, Opens};
+use determinism::Opens;
 
 /// A program and its arguments, without the device.
 #[derive(Clone, Debug)]
-pub(super) struct Tool {
+pub struct Tool {
     program: &'static str,
     /// The arguments, separated by spaces.
     arguments: Cow<'static, str>,
@@ -55,7 +58,7 @@ impl Tool {
         self.finds
     }
 
-    /// Makes the tool [deterministic](super::determinism).
+    /// Makes the tool [deterministic](determinism).
     pub fn still(self) -> Tool {
         Tool { still: Some(Opens::Watched), ..self }
     }
@@ -78,13 +81,13 @@ impl Tool {
         paths.find(|path| path.exists()).unwrap_or_else(|| self.program.into())
     }
 
-    /// Builds the command for a device.
-    pub fn command(&self, device: &Path) -> Command {
+    /// Builds the command for these devices.
+    pub fn command(&self, devices: &[&Path]) -> Command {
         // The program has a full path, because a search during the start needs a real fork.
         let mut command = Command::new(self.path());
         command
             .args(self.arguments.split_whitespace())
-            .arg(device)
+            .args(devices)
             .env("PATH", FOLDERS.join(":"))
             .env("LC_ALL", "C")
             // The e2fsprogs take the time from these variables.
@@ -100,9 +103,17 @@ impl Tool {
     /// # Errors
     /// The program cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), StepError> {
+        self.run_on(&[device])
+    }
+
+    /// Runs the program on several devices, like [`run`](Tool::run).
+    ///
+    /// # Errors
+    /// The program cannot be started, or was killed.
+    pub fn run_on(&self, devices: &[&Path]) -> Result<(i32, String), StepError> {
         hold_clock();
         let ran = ToolOutput::new().and_then(|output| {
-            let mut command = self.command(device);
+            let mut command = self.command(devices);
             if let Some(opens) = self.still {
                 return Ok((
                     determinism::run(&command, opens, output.0.as_fd(), output.0.as_fd())?,

@@ -6,6 +6,8 @@
 //! the trait leaves the result open, the file system decides. `components/tests/mounted` lists the
 //! differences from simulated files.
 
+mod attributes;
+
 use std::cell::{Cell, Ref, RefCell};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -31,8 +33,6 @@ use nix::unistd::{
     AccessFlags, UnlinkatFlags, close, faccessat, fdatasync, fsync, ftruncate, linkat, symlinkat,
     sync, syncfs, unlinkat,
 };
-
-use super::attributes;
 
 /// The size of a page in bytes. The offset of a mapping is a multiple of it.
 const PAGE: u64 = 4096;

@@ -1,0 +1,267 @@
+//! An array of the kernel's driver md: levels 0, 1, 4, 5, 6 and 10 (EX-34, EX-110).
+//!
+//! `mdadm --create` makes it once. After that it is assembled and stopped [through
+//! sysfs](super::sysfs). After a crash the kernel decides what it does with the members, as for an
+//! administrator who assembles the array: a resync if the array was not clean, and no start if the
+//! array is dirty and a member is missing.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use explode_kernel::yield_to_others;
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
+use explode_runtime::stack::{
+    Abilities, Below, Component, ComponentDef, ComponentMaker, Facts, Recovery, StackSpec, Surface,
+};
+
+use super::sysfs::AssembledArray;
+use crate::tool::Tool;
+
+/// The name in the registry.
+pub const NAME: &str = "md";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::of_maker(NAME, "an array of disks of the kernel (mdadm(8))", build)
+        .modes([Mode::Vm, Mode::Here])
+        .on("ramdisk")
+        .options([
+            OptionDef { name: "level", about: "0, 1, 4, 5, 6 or 10", default: "1" },
+            OptionDef {
+                name: "chunk",
+                about: "bytes on one disk before the next; not for level 1",
+                default: "65536",
+            },
+            OptionDef {
+                name: "policy",
+                about: "what keeps the disks consistent: resync, bitmap, ppl (level 5), journal \
+                        (levels 4, 5, 6; the last child is the journal)",
+                default: "resync",
+            },
+            OptionDef {
+                name: "resync",
+                about: "held (it never goes on), done (mounting waits for its end)",
+                default: "held",
+            },
+            OptionDef {
+                name: "missing",
+                about: "number of the child that is missing after a crash, from 1; 0: none",
+                default: "0",
+            },
+        ])
+}
+
+/// A level of mdadm(8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Level {
+    number: u64,
+    /// The least number of members.
+    least: usize,
+    /// The driver that a guest loads. `None` if it is in the kernel.
+    driver: Option<&'static str>,
+}
+
+const LEVELS: [Level; 6] = [
+    Level { number: 0, least: 2, driver: Some("raid0") },
+    Level { number: 1, least: 1, driver: None },
+    Level { number: 4, least: 3, driver: Some("raid456") },
+    Level { number: 5, least: 3, driver: Some("raid456") },
+    Level { number: 6, least: 4, driver: Some("raid456") },
+    Level { number: 10, least: 2, driver: Some("raid10") },
+];
+
+impl Level {
+    fn of(options: &Options) -> Result<Level, UsageError> {
+        let number = options.int("level", 1)?;
+        LEVELS.into_iter().find(|level| level.number == number).ok_or_else(|| {
+            UsageError(format!("level of {number}; use one of 0, 1, 4, 5, 6 and 10"))
+        })
+    }
+
+    fn has_parity(self) -> bool {
+        self.driver == Some("raid456")
+    }
+}
+
+/// A policy of mdadm(8), `--consistency-policy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    Resync,
+    Bitmap,
+    PartialParityLog,
+    Journal,
+}
+
+/// The options of an array.
+#[derive(Clone, Copy, Debug)]
+struct ArrayOptions {
+    level: Level,
+    chunk: u64,
+    policy: Policy,
+    is_resync_held: bool,
+    /// The number of the child that is missing after a crash, from 1. 0 if none is.
+    missing: usize,
+}
+
+fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
+    let level = Level::of(options)?;
+    let chunk = options.int("chunk", 65536)?;
+    if !chunk.is_power_of_two() || chunk < 4096 {
+        return Err(UsageError(format!("chunk of {chunk}; use a power of two from 4096 on")));
+    }
+    let policies = [
+        ("resync", Policy::Resync),
+        ("bitmap", Policy::Bitmap),
+        ("ppl", Policy::PartialParityLog),
+        ("journal", Policy::Journal),
+    ];
+    let policy = options.one_of("policy", &policies)?;
+    let suits = match policy {
+        Policy::Resync => true,
+        Policy::Bitmap => level.number != 0,
+        Policy::PartialParityLog => level.number == 5,
+        Policy::Journal => level.has_parity(),
+    };
+    if !suits {
+        let name = options.text("policy", "resync")?;
+        let number = level.number;
+        return Err(UsageError(format!(
+            "level {number} has no policy '{name}'; use another level or policy=resync"
+        )));
+    }
+    let is_resync_held = options.one_of("resync", &[("held", true), ("done", false)])?;
+    let missing = usize::try_from(options.int("missing", 0)?).unwrap_or(usize::MAX);
+    let options = ArrayOptions { level, chunk, policy, is_resync_held, missing };
+    Ok(Rc::new(move || Box::new(Md { options, is_after_crash: false, array: None })))
+}
+
+/// Returns the drivers that a guest must load for the arrays of a stack.
+pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
+    let arrays = stack.0.iter().filter(|layer| layer.component == NAME);
+    let mut drivers: Vec<_> =
+        arrays.filter_map(|layer| Level::of(&layer.options).ok()?.driver).collect();
+    drivers.sort_unstable();
+    drivers.dedup();
+    drivers
+}
+
+struct Md {
+    options: ArrayOptions,
+    /// True from the recovery to the next unmount.
+    is_after_crash: bool,
+    array: Option<AssembledArray>,
+}
+
+impl Md {
+    fn tool(&self, children: usize) -> Tool {
+        let ArrayOptions { level, chunk, policy, .. } = self.options;
+        let members = if policy == Policy::Journal { children - 1 } else { children };
+        let chunk =
+            if level.number == 1 { String::new() } else { format!(" --chunk={}", chunk / 1024) };
+        let policy = match policy {
+            Policy::Resync => " --bitmap=none",
+            Policy::Bitmap => " --bitmap=internal",
+            Policy::PartialParityLog => " --consistency-policy=ppl",
+            Policy::Journal => " --write-journal",
+        };
+        // Level 0 has nothing to keep consistent.
+        let policy = if level.number == 0 { "" } else { policy };
+        // The members of a new array are equal, because disks begin with zeros.
+        Tool::new(
+            "mdadm",
+            format!(
+                "--create {CREATED} --run --force --metadata=1.2 --homehost=explode --name=explode \
+                 --assume-clean --level={} --raid-devices={members}{chunk}{policy}",
+                level.number
+            ),
+        )
+        .still()
+    }
+}
+
+/// The node of the array while mdadm makes it.
+const CREATED: &str = "/dev/md127";
+
+impl Component for Md {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        let mut nodes = nodes(below)?;
+        let journals = usize::from(self.options.policy == Policy::Journal);
+        let (number, least) = (self.options.level.number, self.options.level.least + journals);
+        if nodes.len() < least {
+            let text = format!(
+                "level {number} needs {least} disks or more below it, and has {}; list them in \
+                 'children'",
+                nodes.len()
+            );
+            return Err(StepError::new(text).blame(Blame::Tool));
+        }
+        let tool = self.tool(nodes.len());
+        // The journal follows its option, before the members.
+        nodes.rotate_right(journals);
+        let paths: Vec<&Path> = nodes.iter().map(PathBuf::as_path).collect();
+        match tool.run_on(&paths)? {
+            (0, _) => {}
+            (code, output) => {
+                return Err(StepError::new(format!("{tool} ended with {code}: {output}")));
+            }
+        }
+        AssembledArray::named("md127").stop()
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        let mut members = nodes(below)?;
+        if self.is_after_crash && (1..=members.len()).contains(&self.options.missing) {
+            members.remove(self.options.missing - 1);
+        }
+        let has_copies = self.options.level.number != 0;
+        let is_held = has_copies && self.options.is_resync_held;
+        let array = AssembledArray::assemble(&name(below), &members, is_held)?;
+        if has_copies && !is_held {
+            array.wait_for_resync()?;
+        }
+        self.array = Some(array);
+        // The threads of the array run until they have nothing to do.
+        yield_to_others().map_err(|error| {
+            StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+        })
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
+        self.is_after_crash = false;
+        self.array.take().map_or(Ok(()), |array| array.stop())
+    }
+
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
+        self.is_after_crash = true;
+        Ok(Recovery::Clean)
+    }
+
+    fn surface(&self) -> Surface {
+        let node = self.array.as_ref().map(|array| array.node().to_owned());
+        node.map_or(Surface::Child, Surface::Block)
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::default()
+            .programs([self.tool(2).path()])
+            .buffers_are_places(false)
+            .unobserved("what the layers above an array have not submitted to it")
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().must_unmount(self.array.is_some())
+    }
+}
+
+/// Returns the nodes of all children.
+fn nodes(below: &Below<'_>) -> Result<Vec<PathBuf>, StepError> {
+    (0..below.children.len()).map(|child| below.block(child)).collect()
+}
+
+/// Returns the name of the array of this layer, on this side.
+fn name(below: &Below<'_>) -> String {
+    let mut parts = below.place.iter().rev().map(|part| part.to_string_lossy());
+    let layer = parts.next().unwrap_or_default();
+    let side = parts.next().unwrap_or_default();
+    format!("md_{side}_{layer}")
+}

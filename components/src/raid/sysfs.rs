@@ -1,0 +1,131 @@
+//! An array of md, assembled and stopped through sysfs (Documentation/admin-guide/md.rst).
+//!
+//! mdadm refuses to assemble a second array with the UUID of one that runs, and the array of a
+//! crash disk stands beside the live one. The kernel itself does not compare UUIDs of arrays.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use explode_runtime::base::{Blame, StepError};
+
+/// The file that makes an array without members when a name is written to it.
+const NEW_ARRAY: &str = "/sys/module/md_mod/parameters/new_array";
+/// The superblocks that [`super::md`] makes: version 1.2, at byte 4096 of each member.
+const METADATA: &str = "1.2";
+/// The most bytes of a name (`DISK_NAME_LEN` of include/linux/blkdev.h, with its zero).
+const LONGEST_NAME: usize = 31;
+/// The time between two looks at an array that works in the background.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// An array that is assembled.
+#[derive(Debug)]
+pub(super) struct AssembledArray {
+    /// The folder of its attributes.
+    folder: PathBuf,
+    /// The block device.
+    node: PathBuf,
+}
+
+impl AssembledArray {
+    /// Assembles an array of these members, which have superblocks, and starts it. With
+    /// `is_resync_held` a resync or a recovery begins and does not go on.
+    ///
+    /// # Errors
+    /// md refuses a member or the array. Nothing is left.
+    pub fn assemble(
+        name: &str,
+        members: &[PathBuf],
+        is_resync_held: bool,
+    ) -> Result<AssembledArray, StepError> {
+        if name.len() > LONGEST_NAME {
+            let text = format!(
+                "'{name}' is too long for the name of an array; give its layer a shorter name"
+            );
+            return Err(StepError::new(text).blame(Blame::Tool));
+        }
+        fs::write(NEW_ARRAY, name).map_err(|error| {
+            StepError::new(format!("md cannot make the array {name}: {error}")).blame(Blame::Tool)
+        })?;
+        let array = AssembledArray::named(name);
+        match array.start(members, is_resync_held) {
+            Ok(()) => Ok(array),
+            Err(fault) => {
+                // It is removed even if nothing of it has started.
+                array.stop().ok();
+                Err(fault)
+            }
+        }
+    }
+
+    /// Returns the array of this name, which exists.
+    pub fn named(name: &str) -> AssembledArray {
+        AssembledArray {
+            folder: Path::new("/sys/block").join(name).join("md"),
+            node: Path::new("/dev").join(name),
+        }
+    }
+
+    fn start(&self, members: &[PathBuf], is_resync_held: bool) -> Result<(), StepError> {
+        self.set("metadata_version", METADATA)?;
+        for member in members {
+            let device = fs::metadata(member).map_err(|error| {
+                StepError::new(format!("{}: {error}", member.display())).blame(Blame::Tool)
+            })?;
+            let number = device.rdev();
+            let text = format!("{}:{}", libc::major(number), libc::minor(number));
+            self.set("new_dev", &text).map_err(|fault| fault.of(&member.display().to_string()))?;
+        }
+        if is_resync_held {
+            // A read-only array runs and begins no resync.
+            self.set("array_state", "readonly")?;
+            self.set("sync_max", "0")?;
+        }
+        self.set("array_state", "active")?;
+        // Otherwise a timer would write superblocks.
+        self.set("safe_mode_delay", "0")
+    }
+
+    /// Returns the block device.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Waits until no resync and no recovery is going on.
+    ///
+    /// # Errors
+    /// The array is gone.
+    pub fn wait_for_resync(&self) -> Result<(), StepError> {
+        while self.get("sync_action")? != "idle" {
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// Stops the array and removes it. Its superblocks are written.
+    ///
+    /// # Errors
+    /// The array is in use.
+    pub fn stop(&self) -> Result<(), StepError> {
+        self.set("array_state", "clear")
+    }
+
+    /// Sets an attribute.
+    fn set(&self, attribute: &str, value: &str) -> Result<(), StepError> {
+        fs::write(self.folder.join(attribute), value)
+            .map_err(|error| self.fault(&format!("{attribute} = {value}"), &error))
+    }
+
+    fn get(&self, attribute: &str) -> Result<String, StepError> {
+        let value = fs::read_to_string(self.folder.join(attribute));
+        value.map(|value| value.trim().to_owned()).map_err(|error| self.fault(attribute, &error))
+    }
+
+    fn fault(&self, attribute: &str, error: &io::Error) -> StepError {
+        let name = self.node.file_name().unwrap_or_default().to_string_lossy();
+        StepError::new(format!("md refuses {attribute} of {name}: {error}"))
+    }
+}
