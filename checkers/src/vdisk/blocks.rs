@@ -12,11 +12,11 @@
 //!   each block is first written back, which must repair them.
 //!
 //! One disk fails per path, because an array need not accept a disk again that was gone. For a disk
-//! that is not made of others only the versions are checked.
+//! that is not made of others, and for a disk of the kernel, only the versions are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
+use explode_ramdisk::{BLOCK_BYTES, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Chop, Cx, Unsupported, digest,
@@ -24,6 +24,8 @@ use explode_runtime::check::{
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
+
+use super::disk::TopDisk;
 
 /// The name in the registry.
 pub const NAME: &str = "disk-blocks";
@@ -85,11 +87,6 @@ fn version(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"))
 }
 
-fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; BLOCK_BYTES];
-    disk.try_read(block as u64 * SECTORS_PER_BLOCK, &mut bytes).ok().map(|()| bytes)
-}
-
 /// The unreadable sectors of the devices below.
 struct Bad {
     /// True if any device has an unreadable sector.
@@ -116,11 +113,11 @@ fn bad(storage: &Storage, devices: u32) -> Bad {
 /// Reads a block twice and returns its bytes if they are one of its versions. `None` if it cannot
 /// be read.
 fn read_twice(
-    disk: &RamDisk,
+    disk: &TopDisk,
     block: usize,
     versions: &Versions,
 ) -> Result<Option<Vec<u8>>, Violation> {
-    let Some((first, second)) = read(disk, block).zip(read(disk, block)) else { return Ok(None) };
+    let Some((first, second)) = disk.read(block).zip(disk.read(block)) else { return Ok(None) };
     if first != second {
         let [first, second] = [first, second].map(|bytes| version(&bytes));
         let message =
@@ -142,7 +139,7 @@ fn read_twice(
 
 /// Reads all blocks twice.
 fn read_all(
-    disk: &RamDisk,
+    disk: &TopDisk,
     most_lost: usize,
     versions: &[Versions],
 ) -> Result<Vec<Vec<u8>>, CheckError> {
@@ -164,21 +161,21 @@ fn read_all(
 
 impl Checker for Blocks {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
-        let disk = stack.disk()?;
+        let sectors = TopDisk::of(stack)?.sectors()?;
         let blocks = self.after.len() as u64;
-        if disk.sectors() < blocks * SECTORS_PER_BLOCK {
+        if sectors < blocks * SECTORS_PER_BLOCK {
             return Err(StepError::new(format!(
-                "{blocks} blocks do not fit; the disk has {} sectors",
-                disk.sectors()
+                "{blocks} blocks do not fit; the disk has {sectors} sectors"
             )));
         }
         Ok(())
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
-        let disk = cx.stack().disk()?;
+        let disk = TopDisk::of(cx.stack())?;
         let blocks = self.after.len();
-        if self.steps == 0 {
+        // A component that is an array of the kernel has its own option for a missing disk.
+        if self.steps == 0 && matches!(disk, TopDisk::Simulated(_)) {
             self.fails =
                 cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
         }
@@ -189,22 +186,22 @@ impl Checker for Blocks {
         match step.checked_sub(blocks) {
             None => {
                 self.after[step].push(self.steps);
-                disk.write(step as u64 * SECTORS_PER_BLOCK, &contents(self.steps), Flags::NONE);
+                disk.write(step, &contents(self.steps), false)?;
             }
             Some(0) => {
                 self.after
                     .iter_mut()
                     .for_each(|versions| drop(versions.drain(..versions.len() - 1)));
-                disk.flush();
+                disk.flush()?;
             }
             Some(_) => {
                 self.after[0] = vec![self.steps];
-                disk.write(0, &contents(self.steps), Flags::FUA);
+                disk.write(0, &contents(self.steps), true)?;
             }
         }
         for (block, versions) in self.after.iter().enumerate() {
             let newest = versions.last().copied().unwrap_or_default();
-            if read(&disk, block).is_some_and(|found| found != contents(newest)) {
+            if disk.read(block).is_some_and(|found| found != contents(newest)) {
                 let message = format!(
                     "block {block} was written by mutate {newest}, and holds something else"
                 );
@@ -215,7 +212,7 @@ impl Checker for Blocks {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
-        let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
+        let disk = TopDisk::of(stack)?;
         let either =
             |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
         let versions = match epoch {
@@ -224,6 +221,10 @@ impl Checker for Blocks {
             Epoch::Now | Epoch::End | Epoch::Soft => self.after.clone(),
         };
         let devices = stack.device_count();
+        let TopDisk::Simulated(_) = disk else {
+            return read_all(&disk, 0, &versions).map(drop);
+        };
+        let storage = stack.devices().storage()?;
         let bad = bad(storage, devices);
         let found = read_all(&disk, bad.most_lost, &versions)?;
         if devices < 2 {
@@ -231,12 +232,12 @@ impl Checker for Blocks {
         }
         if bad.any {
             for (block, bytes) in found.iter().enumerate() {
-                disk.write(block as u64 * SECTORS_PER_BLOCK, bytes, Flags::NONE);
+                disk.write(block, bytes, false)?;
             }
         }
         storage.pull_out(self.fails);
         for (block, with) in found.iter().enumerate() {
-            let without = read(&disk, block);
+            let without = disk.read(block);
             if without.as_ref() != Some(with) {
                 let begins = |bytes: Vec<u8>| format!("begins with {}", version(&bytes));
                 let without = without.map_or("cannot be read".to_owned(), begins);
@@ -258,7 +259,7 @@ impl Checker for Blocks {
     }
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
-        stack.disk()?;
+        TopDisk::of(stack)?;
         Ok(CheckerFacts::default())
     }
 

@@ -1,3 +1,4 @@
 //! Checkers of block devices.
 
 pub mod blocks;
+mod disk;

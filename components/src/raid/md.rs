@@ -14,7 +14,7 @@ use explode_runtime::stack::{
     Abilities, Below, Component, ComponentDef, ComponentMaker, Facts, Recovery, StackSpec, Surface,
 };
 
-use super::sysfs::AssembledArray;
+use super::sysfs::{self, AssembledArray};
 use crate::tool::Tool;
 
 /// The name in the registry.
@@ -78,8 +78,22 @@ impl Level {
         })
     }
 
-    fn has_parity(self) -> bool {
-        self.driver == Some("raid456")
+    /// Checks that arrays of this level can have the policy.
+    ///
+    /// # Errors
+    /// They cannot. The text says what to do.
+    fn check(self, policy: Policy) -> Result<(), String> {
+        let (name, others) = match policy {
+            Policy::Resync => return Ok(()),
+            Policy::Bitmap => ("bitmap", "1, 4, 5, 6 and 10"),
+            Policy::PartialParityLog => ("ppl", "5"),
+            Policy::Journal => ("journal", "4, 5 and 6"),
+        };
+        let number = self.number;
+        if others.split([',', ' ']).any(|other| other == number.to_string()) {
+            return Ok(());
+        }
+        Err(format!("level {number} has no policy '{name}'; use it with level {others}"))
     }
 }
 
@@ -116,23 +130,19 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         ("journal", Policy::Journal),
     ];
     let policy = options.one_of("policy", &policies)?;
-    let suits = match policy {
-        Policy::Resync => true,
-        Policy::Bitmap => level.number != 0,
-        Policy::PartialParityLog => level.number == 5,
-        Policy::Journal => level.has_parity(),
-    };
-    if !suits {
-        let name = options.text("policy", "resync")?;
-        let number = level.number;
-        return Err(UsageError(format!(
-            "level {number} has no policy '{name}'; use another level or policy=resync"
-        )));
+    // A stack file's options are also checked one by one. Then the level is unknown.
+    if options.contains("level") {
+        level.check(policy).map_err(UsageError)?;
     }
     let is_resync_held = options.one_of("resync", &[("held", true), ("done", false)])?;
     let missing = usize::try_from(options.int("missing", 0)?).unwrap_or(usize::MAX);
     let options = ArrayOptions { level, chunk, policy, is_resync_held, missing };
     Ok(Rc::new(move || Box::new(Md { options, is_after_crash: false, array: None })))
+}
+
+/// Returns true if a stack has an array.
+pub fn has_array(stack: &StackSpec) -> bool {
+    stack.components().contains(&NAME)
 }
 
 /// Returns the drivers that a guest must load for the arrays of a stack.
@@ -184,6 +194,8 @@ const CREATED: &str = "/dev/md127";
 
 impl Component for Md {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        let wrong = |text: String| StepError::new(text).blame(Blame::Tool);
+        self.options.level.check(self.options.policy).map_err(wrong)?;
         let mut nodes = nodes(below)?;
         let journals = usize::from(self.options.policy == Policy::Journal);
         let (number, least) = (self.options.level.number, self.options.level.least + journals);
@@ -193,7 +205,7 @@ impl Component for Md {
                  'children'",
                 nodes.len()
             );
-            return Err(StepError::new(text).blame(Blame::Tool));
+            return Err(wrong(text));
         }
         let tool = self.tool(nodes.len());
         // The journal follows its option, before the members.
@@ -212,6 +224,7 @@ impl Component for Md {
         let mut members = nodes(below)?;
         if self.is_after_crash && (1..=members.len()).contains(&self.options.missing) {
             members.remove(self.options.missing - 1);
+            sysfs::start_dirty_degraded()?;
         }
         let has_copies = self.options.level.number != 0;
         let is_held = has_copies && self.options.is_resync_held;

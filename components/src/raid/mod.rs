@@ -3,4 +3,4 @@
 pub mod md;
 mod sysfs;
 
-pub use md::drivers;
+pub use md::{drivers, has_array};

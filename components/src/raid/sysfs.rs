@@ -14,12 +14,25 @@ use explode_runtime::base::{Blame, StepError};
 
 /// The file that makes an array without members when a name is written to it.
 const NEW_ARRAY: &str = "/sys/module/md_mod/parameters/new_array";
+/// The file that allows md to start an array that lacks a member and was not clean, as
+/// `mdadm --assemble --force` does.
+const START_DIRTY_DEGRADED: &str = "/sys/module/md_mod/parameters/start_dirty_degraded";
 /// The superblocks that [`super::md`] makes: version 1.2, at byte 4096 of each member.
 const METADATA: &str = "1.2";
 /// The most bytes of a name (`DISK_NAME_LEN` of include/linux/blkdev.h, with its zero).
 const LONGEST_NAME: usize = 31;
 /// The time between two looks at an array that works in the background.
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// Allows arrays to start that lack a member and were not clean.
+///
+/// # Errors
+/// The kernel has no md.
+pub(super) fn start_dirty_degraded() -> Result<(), StepError> {
+    fs::write(START_DIRTY_DEGRADED, "1").map_err(|error| {
+        StepError::new(format!("{START_DIRTY_DEGRADED}: {error}")).blame(Blame::Tool)
+    })
+}
 
 /// An array that is assembled.
 #[derive(Debug)]
