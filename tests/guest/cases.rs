@@ -36,6 +36,7 @@ pub fn all(port: &str) {
     crate::walks::all(cx, &mut report);
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
+    crate::arrays::all(cx, &mut report);
     crate::strict::all(cx, &mut report);
     crate::overlay::all(cx, &mut report);
     crate::options::all(cx, &mut report);

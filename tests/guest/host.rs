@@ -207,7 +207,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     spec.modules = Some(builder.modules(&kernel)?);
     let breadth =
         ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
-    for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
+    for driver in ["raid0", "raid10", "raid456", "dm-log-writes", "xfs"].into_iter().chain(breadth)
+    {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod arrays;
 mod breadth;
 mod bugs;
 mod cases;

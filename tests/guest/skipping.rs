@@ -140,7 +140,7 @@ fn said(summary: &Summary, findings: &[Finding]) -> (Vec<String>, BTreeMap<Strin
 }
 
 /// Compares the counts with and without skipping. Some targets find something only two steps deep.
-fn compare(cx: Cx<'_>, plan: &Plan, equivalent: u64) {
+pub fn compare(cx: Cx<'_>, plan: &Plan, equivalent: u64) {
     let (some, some_found) = cx.explore(plan);
     let mut every = plan.clone();
     every.settings.skip = false;

@@ -16,10 +16,10 @@ pub fn examples() -> Vec<&'static str> {
 #[test]
 fn each_example_is_a_stack_file_that_holds() {
     let desk = Desk::new();
-    assert_eq!(examples().len(), 2);
-    for (example, code) in examples().iter().zip([3, 0]) {
+    assert_eq!(examples().len(), 3);
+    for (example, code) in examples().iter().zip([3, 0, 3]) {
         desk.write(example);
-        // The example that needs a kernel is parsed completely before it is refused.
+        // An example that needs a kernel is parsed completely before it is refused.
         let ran = desk.explode("run test.toml --in mem --depth 2").expect(code);
         assert!(code == 0 || ran.err.contains("needs a kernel"), "{ran:?}");
     }

@@ -91,6 +91,18 @@ fn wrong_types_and_values() {
     refused("[0, 1]", "[0, 256]", "10:18", &["256 is no exit code"]);
     refused("[0, 1]", "[0, \"1\"]", "10:18", &["'recover_ok' is a whole number"]);
     refused("recover = \"true\"\n", "", "9:1", &["'recover_ok' without 'recover'"]);
+    refused(
+        "recover = \"true\"",
+        "recover = \"true\"\nprovides = \"files\"",
+        "10:1",
+        &["'provides' without 'mount'"],
+    );
+    refused(
+        "init =",
+        "mount = \"true\"\nprovides = \"disk\"\ninit =",
+        "9:12",
+        &["cannot provide 'disk'; use \"device\" or \"files\""],
+    );
     refused("must = true", "must = 1", "15:73", &["'must' is true or false"]);
     refused("mutate = [\n", "mutate = 1\nx = [\n", "15:1", &["unknown key of checker 'x'"]);
 }

@@ -38,9 +38,8 @@ impl TopDisk {
         match self {
             TopDisk::Simulated(disk) => Ok(disk.sectors()),
             TopDisk::Kernel(node) => {
-                let end = open(node, OFlag::empty()).and_then(|mut device| {
-                    device.seek(SeekFrom::End(0))
-                });
+                let end =
+                    open(node, OFlag::empty()).and_then(|mut device| device.seek(SeekFrom::End(0)));
                 Ok(end.map_err(|error| fault(node, "open", &error))? / SECTOR_BYTES as u64)
             }
         }
