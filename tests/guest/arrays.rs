@@ -1,8 +1,11 @@
 //! Arrays of md: each level keeps what is flushed, the write hole is found where it is and nowhere
 //! else, and a member that ignores flushes is found.
 
+use std::collections::BTreeSet;
+
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
+use explode_runtime::report::Finding;
 use explode_runtime::stack::{Layer, StackSpec};
 
 use crate::cases::{Cx, is_clean};
@@ -32,14 +35,12 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("md: a member that ignores flushes is found", |_| {
         let liar = Options::none().with("flushes", "dropped");
         let (_, findings) = cx.explore(&blocks(cx, 2, liar, array(1)));
-        let found: Vec<_> = findings.iter().map(|finding| finding.signature.as_str()).collect();
-        assert_eq!(found, ["disk-blocks/lost/durable"]);
+        assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into());
     });
     report.case("md: the write hole of level 5 without a member", |_| {
         let hole = array(5).with("chunk", 4096_u64).with("missing", 1_u64);
         let (summary, findings) = cx.explore(&blocks(cx, 3, Options::none(), hole));
-        let found: Vec<_> = findings.iter().map(|finding| finding.signature.as_str()).collect();
-        assert_eq!(found, ["disk-blocks/lost/durable"], "{summary:?}");
+        assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into(), "{summary:?}");
     });
     for (policy, disks) in [("ppl", 3), ("journal", 4)] {
         report.case(&format!("md: no write hole with the policy {policy}"), |_| {
@@ -51,9 +52,29 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert!(summary.checked > 10_u64.into(), "{summary:?}");
         });
     }
+    report.case("md: a synced file survives on ext4 on a mirror", |_| {
+        let mut plan = on_mirror(cx, "fs-basic", Options::none());
+        (plan.settings.limit, plan.settings.samples) = (40, 10);
+        let (summary, findings) = cx.explore(&plan);
+        assert_eq!((&summary.states, findings.len()), (&14.into(), 0), "{summary:?}");
+        assert!(summary.checked > 1.into(), "{summary:?}");
+    });
+    report.case("md: a journal on a mirror has a commit record without its blocks", |_| {
+        let mut plan = on_mirror(cx, "fs-workloads", Options::none().with("block_size", 1024_u64));
+        (plan.settings.limit, plan.settings.samples) = (60, 20);
+        (plan.settings.depth, plan.settings.states) = (2, Some(12));
+        let (summary, findings) = cx.explore(&plan);
+        let expected = ["fs-workloads/mount-failed/mount-failed"].into();
+        assert_eq!(signatures(&findings), expected, "{summary:?}");
+    });
     report.case("md: says the same with skipping and without", |_| {
         skipping::compare(cx, &blocks(cx, 2, Options::none(), array(1)), 10);
     });
+}
+
+/// Returns the signatures of findings. A finding that more checks show is listed again.
+fn signatures(findings: &[Finding]) -> BTreeSet<&str> {
+    findings.iter().map(|finding| finding.signature.as_str()).collect()
 }
 
 /// Returns the options of an array of this level.
@@ -64,24 +85,36 @@ fn array(level: u64) -> Options {
 /// Returns a plan of the block checker, one step deep, on an array of this number of disks. `first`
 /// are the options of the first disk.
 fn blocks(cx: Cx<'_>, disks: usize, first: Options, array: Options) -> Plan {
-    let layer = |name: String, component: &str, children: Vec<String>, options: Options| Layer {
-        name,
+    let mut plan = plan(cx, "disk-blocks", stack(disks, first, array));
+    plan.checker_options = Options::none().with("blocks", 2_u64);
+    plan
+}
+
+/// Returns a plan of a checker, one step deep, on ext4 with these options on a mirror.
+fn on_mirror(cx: Cx<'_>, checker: &str, ext4: Options) -> Plan {
+    plan(cx, checker, stack(2, Options::none(), array(1)).plug("ext4", ext4))
+}
+
+fn plan(cx: Cx<'_>, checker: &str, stack: StackSpec) -> Plan {
+    let mut plan = Plan::of_parts(cx.registry, checker, stack).expect("they are registered");
+    (plan.settings.depth, plan.settings.crash_depth) = (1, 0);
+    plan
+}
+
+/// Returns an array of this number of disks. `first` are the options of the first disk.
+fn stack(disks: usize, first: Options, array: Options) -> StackSpec {
+    let layer = |name: &str, component: &str, children: Vec<String>, options: Options| Layer {
+        name: name.to_owned(),
         component: component.to_owned(),
         children,
         options,
     };
     let names: Vec<String> = (0..disks).map(|disk| format!("d{disk}")).collect();
-    let options = |disk: usize| if disk == 0 { first.clone() } else { Options::none() };
     let mut stack = StackSpec::default();
-    stack.0.extend(
-        names
-            .iter()
-            .enumerate()
-            .map(|(disk, name)| layer(name.clone(), "ramdisk", Vec::new(), options(disk))),
-    );
-    stack.0.push(layer("md".to_owned(), "md", names, array));
-    let mut plan = Plan::of_parts(cx.registry, "disk-blocks", stack).expect("they are registered");
-    plan.checker_options = Options::none().with("blocks", 2_u64);
-    (plan.settings.depth, plan.settings.crash_depth) = (1, 0);
-    plan
+    for (disk, name) in names.iter().enumerate() {
+        let options = if disk == 0 { first.clone() } else { Options::none() };
+        stack.0.push(layer(name, "ramdisk", Vec::new(), options));
+    }
+    stack.0.push(layer("md", "md", names, array));
+    stack
 }

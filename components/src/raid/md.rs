@@ -278,3 +278,50 @@ fn name(below: &Below<'_>) -> String {
     let side = parts.next().unwrap_or_default();
     format!("md_{side}_{layer}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(options: Options) -> String {
+        build(&options).map(drop).unwrap_err().0
+    }
+
+    #[test]
+    fn wrong_options_are_refused() {
+        let level = |level: u64| Options::none().with("level", level);
+        assert_eq!(refused(level(3)), "level of 3; use one of 0, 1, 4, 5, 6 and 10");
+        assert_eq!(
+            refused(level(1).with("policy", "ppl")),
+            "level 1 has no policy 'ppl'; use it with level 5"
+        );
+        assert_eq!(
+            refused(level(10).with("policy", "journal")),
+            "level 10 has no policy 'journal'; use it with level 4, 5 and 6"
+        );
+        assert_eq!(
+            refused(level(0).with("policy", "bitmap")),
+            "level 0 has no policy 'bitmap'; use it with level 1, 4, 5, 6 and 10"
+        );
+        for chunk in [0, 2048, 12_288_u64] {
+            let text = refused(level(5).with("chunk", chunk));
+            assert_eq!(text, format!("chunk of {chunk}; use a power of two from 4096 on"));
+        }
+        for (level_of, policy) in [(1, "bitmap"), (5, "ppl"), (6, "journal"), (0, "resync")] {
+            assert!(build(&level(level_of).with("policy", policy)).is_ok(), "{level_of} {policy}");
+        }
+    }
+
+    #[test]
+    fn a_guest_loads_each_driver_once() {
+        let of = |levels: &[u64]| {
+            let array = |stack: StackSpec, level: &u64| {
+                stack.plug(NAME, Options::none().with("level", *level))
+            };
+            drivers(&levels.iter().fold(StackSpec::default(), array))
+        };
+        assert_eq!(of(&[]), [""; 0]);
+        assert_eq!(of(&[1]), [""; 0]);
+        assert_eq!(of(&[5, 0, 6, 10, 1]), ["raid0", "raid10", "raid456"]);
+    }
+}

@@ -75,6 +75,18 @@ pub static ALL: &[Elsewhere] = &[
         "ext2_add_link:-ENOSPC:unlisted",
     ),
     guest("explode matrix ext4", "tests/guest/matrix.rs", "matrix ext4 missing.toml"),
+    // Arrays.
+    guest(
+        "explode run fs-basic --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror",
+    ),
+    guest("explode run disk-blocks", "tests/guest/arrays.rs", "the write hole of level 5"),
+    guest(
+        "explode run fs-workloads --stack bugs/md-flush-order/raid1.toml",
+        "tests/guest/arrays.rs",
+        "a journal on a mirror has a commit record without its blocks",
+    ),
     // Stack files of the pages.
     guest("explode run notes.toml", "tests/stack_files/guest.rs", "notes add {path}"),
     guest("explode run unsynced.toml", "tests/stack_files/guest.rs", "notes add --no-sync {path}"),
