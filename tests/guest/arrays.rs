@@ -37,6 +37,14 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let (_, findings) = cx.explore(&blocks(cx, 2, liar, array(1)));
         assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into());
     });
+    report.case("md: an unreadable sector of one disk of a mirror loses nothing", |_| {
+        let bad = Options::none().with("faults", "unreadable");
+        let mut plan = blocks(cx, 2, bad, array(1));
+        (plan.settings.limit, plan.settings.samples) = (8, 4);
+        let (summary, findings) = cx.explore(&plan);
+        assert!(findings.is_empty(), "{findings:#?}");
+        assert!(summary.checked > 20.into(), "{summary:?}");
+    });
     report.case("md: the write hole of level 5 without a member", |_| {
         let hole = array(5).with("chunk", 4096_u64).with("missing", 1_u64);
         let (summary, findings) = cx.explore(&blocks(cx, 3, Options::none(), hole));

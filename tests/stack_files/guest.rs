@@ -204,6 +204,28 @@ fn layers_of_commands_offer_a_device_or_files() {
     assert!(none.contains("`mount` printed '/root', which is no block device"), "{none}");
 }
 
+/// One boot for each of the first two: arrays that cannot be made.
+#[test]
+fn arrays_that_cannot_be_made_are_refused() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    let array = |options: &str| {
+        let disks = ["d0", "d1"]
+            .map(|name| format!("[[component]]\nuse = \"ramdisk\"\nname = \"{name}\"\n"));
+        let md = format!("[[component]]\nuse = \"md\"\n{options}\nchildren = [\"d0\", \"d1\"]\n");
+        format!("{}{md}[checker]\nuse = \"disk-blocks\"\n", disks.concat())
+    };
+    let few = desk.run(&array("level = 5"), 4).broken();
+    assert!(few.contains("level 5 needs 3 disks or more below it, and has 2"), "{few}");
+    let missing = desk.run(&array("missing = 3"), 4).broken();
+    assert!(missing.contains("missing=3 is none of the 2 disks below"), "{missing}");
+    desk.write(&array("level = 1"));
+    let here = desk.explode("run test.toml --in here");
+    here.refused(&["component 'md' cannot run in here; use --in vm"]);
+}
+
 /// No boot: a missing program is reported before.
 #[test]
 fn a_missing_program_is_named() {

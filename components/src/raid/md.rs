@@ -23,7 +23,8 @@ pub const NAME: &str = "md";
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
     ComponentDef::of_maker(NAME, "an array of disks of the kernel (mdadm(8))", build)
-        .modes([Mode::Vm, Mode::Here])
+        // A worker that is killed on this machine would leave an array on the disks.
+        .modes([Mode::Vm])
         .on("ramdisk")
         .options([
             OptionDef { name: "level", about: "0, 1, 4, 5, 6 or 10", default: "1" },
@@ -157,7 +158,7 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
 
 struct Md {
     options: ArrayOptions,
-    /// True from the recovery to the next unmount.
+    /// True once it was recovered.
     is_after_crash: bool,
     array: Option<AssembledArray>,
 }
@@ -207,6 +208,14 @@ impl Component for Md {
             );
             return Err(wrong(text));
         }
+        if self.options.missing > nodes.len() {
+            let text = format!(
+                "missing={} is none of the {} disks below; the first is 1",
+                self.options.missing,
+                nodes.len()
+            );
+            return Err(wrong(text));
+        }
         let tool = self.tool(nodes.len());
         // The journal follows its option, before the members.
         nodes.rotate_right(journals);
@@ -222,17 +231,17 @@ impl Component for Md {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let mut members = nodes(below)?;
-        if self.is_after_crash && (1..=members.len()).contains(&self.options.missing) {
+        if self.is_after_crash && self.options.missing > 0 {
             members.remove(self.options.missing - 1);
             sysfs::start_dirty_degraded()?;
         }
         let has_copies = self.options.level.number != 0;
         let is_held = has_copies && self.options.is_resync_held;
         let array = AssembledArray::assemble(&name(below), &members, is_held)?;
+        let array = self.array.insert(array);
         if has_copies && !is_held {
             array.wait_for_resync()?;
         }
-        self.array = Some(array);
         // The threads of the array run until they have nothing to do.
         yield_to_others().map_err(|error| {
             StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
@@ -240,7 +249,6 @@ impl Component for Md {
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
-        self.is_after_crash = false;
         self.array.take().map_or(Ok(()), |array| array.stop())
     }
 

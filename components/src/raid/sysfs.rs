@@ -44,11 +44,11 @@ pub(super) struct AssembledArray {
 }
 
 impl AssembledArray {
-    /// Assembles an array of these members, which have superblocks, and starts it. With
-    /// `is_resync_held` a resync or a recovery begins and does not go on.
+    /// Assembles an array of these members and starts it, also without members whose superblocks
+    /// cannot be read. With `is_resync_held` a resync or a recovery begins and does not go on.
     ///
     /// # Errors
-    /// md refuses a member or the array. Nothing is left.
+    /// md refuses all members or the array. Nothing is left.
     pub fn assemble(
         name: &str,
         members: &[PathBuf],
@@ -84,13 +84,23 @@ impl AssembledArray {
 
     fn start(&self, members: &[PathBuf], is_resync_held: bool) -> Result<(), StepError> {
         self.set("metadata_version", METADATA)?;
+        let mut refused = Vec::new();
         for member in members {
             let device = fs::metadata(member).map_err(|error| {
                 StepError::new(format!("{}: {error}", member.display())).blame(Blame::Tool)
             })?;
             let number = device.rdev();
             let text = format!("{}:{}", libc::major(number), libc::minor(number));
-            self.set("new_dev", &text).map_err(|fault| fault.of(&member.display().to_string()))?;
+            if let Err(fault) = self.set("new_dev", &text) {
+                refused.push(fault.of(&member.display().to_string()));
+            }
+        }
+        // mdadm goes on without a member whose superblock cannot be read.
+        let is_empty = refused.len() == members.len();
+        match refused.into_iter().next() {
+            Some(first) if is_empty => return Err(first),
+            Some(_) => start_dirty_degraded()?,
+            None => {}
         }
         if is_resync_held {
             // A read-only array runs and begins no resync.
