@@ -1,5 +1,6 @@
-//! Arrays of md: each level keeps what is flushed, the write hole is found where it is and nowhere
-//! else, and a member that ignores flushes is found.
+//! Stacks on several disks. Arrays of md: each level keeps what is flushed, the write hole is found
+//! where it is and nowhere else, and a member that ignores flushes is found. File systems with their
+//! journal on a second disk.
 
 use std::collections::BTreeSet;
 
@@ -75,6 +76,16 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let expected = ["fs-workloads/mount-failed/mount-failed"].into();
         assert_eq!(signatures(&findings), expected, "{summary:?}");
     });
+    report.case("xfs with its log on a second disk keeps what is synced", |_| {
+        is_clean(cx, &on_two(cx, "xfs"), [9, 5, 5, 0], true);
+    });
+    report.case("ext4 with its journal on a second disk loses what is synced", |_| {
+        let mut plan = on_two(cx, "ext4");
+        (plan.settings.limit, plan.settings.samples) = (6, 2);
+        let (summary, findings) = cx.explore(&plan);
+        let expected = ["fs-sync/lost/partly-synced-by-fdatasync", "fs-sync/lost/synced-by-fsync"];
+        assert_eq!(signatures(&findings), expected.into(), "{summary:?}");
+    });
     report.case("md: says the same with skipping and without", |_| {
         skipping::compare(cx, &blocks(cx, 2, Options::none(), array(1)), 10);
     });
@@ -101,6 +112,15 @@ fn blocks(cx: Cx<'_>, disks: usize, first: Options, array: Options) -> Plan {
 /// Returns a plan of a checker, one step deep, on ext4 with these options on a mirror.
 fn on_mirror(cx: Cx<'_>, checker: &str, ext4: Options) -> Plan {
     plan(cx, checker, stack(2, Options::none(), array(1)).plug("ext4", ext4))
+}
+
+/// Returns a plan of the checker of synced files, one step deep, on a file system on two disks.
+fn on_two(cx: Cx<'_>, system: &str) -> Plan {
+    let mut stack = stack(2, Options::none(), array(1));
+    let layer = stack.0.last_mut().expect("the array");
+    (layer.name, layer.component) = (system.to_owned(), system.to_owned());
+    layer.options = Options::none();
+    plan(cx, "fs-sync", stack)
 }
 
 fn plan(cx: Cx<'_>, checker: &str, stack: StackSpec) -> Plan {

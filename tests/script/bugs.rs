@@ -37,7 +37,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 74] = [
+const FATES: [(&str, Fate); 75] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -72,6 +72,13 @@ const FATES: [(&str, Fate); 74] = [
         ]),
     ),
     ("ext4-create-enomem/trace", RAN),
+    (
+        "ext4-external-journal/trace",
+        Refused(
+            "no script can show this finding: its stack is d0, journal, ext4, and not a file system \
+             of the kernel on one disk",
+        ),
+    ),
     (
         "ext4-fsync-unwritten/trace",
         Refused("no script can show this finding: its crash is a soft one"),

@@ -81,6 +81,22 @@ impl Tool {
         paths.find(|path| path.exists()).unwrap_or_else(|| self.program.into())
     }
 
+    /// Adds arguments, which are separated by spaces.
+    pub fn and(self, more: &str) -> Tool {
+        Tool { arguments: format!("{} {more}", self.arguments).into(), ..self }
+    }
+
+    /// Runs the program on a device. It must end with 0.
+    ///
+    /// # Errors
+    /// It ends with another code, or cannot be run.
+    pub fn must(&self, device: &Path) -> Result<(), StepError> {
+        match self.run(device)? {
+            (0, _) => Ok(()),
+            (code, output) => Err(StepError::new(format!("{self} ended with {code}: {output}"))),
+        }
+    }
+
     /// Builds the command for these devices.
     pub fn command(&self, devices: &[&Path]) -> Command {
         // The program has a full path, because a search during the start needs a real fork.

@@ -87,6 +87,17 @@ pub static ALL: &[Elsewhere] = &[
         "tests/guest/arrays.rs",
         "a journal on a mirror has a commit record without its blocks",
     ),
+    // File systems on two disks.
+    guest(
+        "explode run fs-sync --stack xfs-log.toml",
+        "tests/guest/arrays.rs",
+        "xfs with its log on a second disk",
+    ),
+    guest(
+        "explode run fs-sync --stack bugs/ext4-external-journal/external.toml",
+        "tests/guest/arrays.rs",
+        "ext4 with its journal on a second disk",
+    ),
     // Stack files of the pages.
     guest("explode run notes.toml", "tests/stack_files/guest.rs", "notes add {path}"),
     guest("explode run unsynced.toml", "tests/stack_files/guest.rs", "notes add --no-sync {path}"),

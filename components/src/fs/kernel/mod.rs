@@ -96,6 +96,21 @@ struct KernelFsSpec {
     /// Returns the names of the file system's own threads for a block device of this name. Threads
     /// of work queues are shared and not among them.
     threads: fn(&str) -> Vec<String>,
+    /// The use of a second device below it. `None` if it uses only one.
+    second: Option<SecondDevice>,
+}
+
+/// The use of a second device, for example for a journal. Each text is followed by its node.
+#[derive(Clone)]
+struct SecondDevice {
+    /// The program that prepares the device before the file system is made. `None` if nothing does.
+    prepare: Option<Tool>,
+    /// The argument of the program that makes the file system.
+    of_make: &'static str,
+    /// The argument of the programs that repair and check it.
+    of_check: &'static str,
+    /// The option of the mount.
+    of_mount: &'static str,
 }
 
 impl KernelFsSpec {
@@ -125,7 +140,15 @@ impl KernelFsSpec {
             common: Common::of(options)?,
             between: BackgroundWork::default(),
             threads: |_| Vec::new(),
+            second: None,
         })
+    }
+
+    /// Returns the use of the second device and its node. `None` if the file system uses only one,
+    /// or stands on only one.
+    fn second(&self, below: &Below<'_>) -> Result<Option<(&SecondDevice, PathBuf)>, StepError> {
+        let second = self.second.as_ref().filter(|_| below.children.len() > 1);
+        second.map(|second| Ok((second, below.block(1)?))).transpose()
     }
 }
 
@@ -158,9 +181,13 @@ impl KernelFs {
         Rc::new(move || Box::new(KernelFs { system: Rc::clone(&system), mounted: None }))
     }
 
-    fn mount_at(&self, node: &Path, at: &Path) -> Result<(), StepError> {
+    fn mount_at(&self, below: &Below<'_>) -> Result<(), StepError> {
         let KernelFsSpec { driver, options, common: Common { flags, .. }, .. } = &*self.system;
-        mount_on(node, at, driver, *flags, options)?;
+        let mut options = options.clone();
+        if let Some((SecondDevice { of_mount, .. }, node)) = self.system.second(below)? {
+            options.push_str(&format!(",{of_mount}{}", node.display()));
+        }
+        mount_on(&below.block(0)?, below.place, driver, *flags, &options)?;
         if self.system.starts_threads {
             yield_to_others().map_err(|error| {
                 StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
@@ -203,20 +230,19 @@ fn unmount_from(at: &Path) -> Result<(), StepError> {
 impl Component for KernelFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let node = below.block(0)?;
-        let make = (self.system.make)();
-        match make.run(&node)? {
-            (0, _) => {}
-            (code, output) => {
-                return Err(StepError::new(format!("{make} ended with {code}: {output}")));
-            }
+        let mut make = (self.system.make)();
+        if let Some((SecondDevice { prepare, of_make, .. }, second)) = self.system.second(below)? {
+            prepare.as_ref().map_or(Ok(()), |tool| tool.must(&second))?;
+            make = make.and(&format!("{of_make}{}", second.display()));
         }
+        make.must(&node)?;
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
             StepError::new(format!("what {make} has made cannot be held still: {error}"))
                 .blame(Blame::Tool)
         })?;
         if self.system.starts_threads {
-            self.mount_at(&node, below.place)?;
+            self.mount_at(below)?;
             unmount_from(below.place)?;
         }
         Ok(())
@@ -225,7 +251,7 @@ impl Component for KernelFs {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let at = below.place;
         let node = below.block(0)?;
-        self.mount_at(&node, at)?;
+        self.mount_at(below)?;
         match self.system.mounted(below, &node) {
             Ok(mounted) => {
                 self.mounted = Some(mounted);
@@ -249,8 +275,16 @@ impl Component for KernelFs {
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         let KernelFsSpec { repair, strict, .. } = &*self.system;
         let node = below.block(0)?;
+        let second = self.system.second(below)?;
+        let with_second = |tool: &Tool| match &second {
+            Some((SecondDevice { of_check, .. }, second)) => {
+                tool.clone().and(&format!("{of_check}{}", second.display()))
+            }
+            None => tool.clone(),
+        };
         let mut recovery = Recovery::Clean;
         if let Some(Repair { tool, repaired }) = repair {
+            let tool = with_second(tool);
             match tool.run(&node)? {
                 (0, _) => {}
                 (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
@@ -260,7 +294,8 @@ impl Component for KernelFs {
             }
         }
         if let Some(tool) = strict {
-            self.mount_at(&node, below.place)?;
+            let tool = with_second(tool);
+            self.mount_at(below)?;
             unmount_from(below.place)?;
             match tool.run(&node)? {
                 (0, output) if output.is_empty() => {}

@@ -5,8 +5,9 @@ use explode_runtime::stack::ComponentMaker;
 use explode_runtime::verdict::Promise;
 
 use super::super::profiles::{journalled_data, writeback};
-use super::super::{BackgroundAction, BackgroundWork, KernelFs, KernelFsSpec};
+use super::super::{BackgroundAction, BackgroundWork, KernelFs, KernelFsSpec, SecondDevice};
 use super::{block_size, mke2fs};
+use crate::tool::Tool;
 
 pub(super) const DATA: OptionDef = OptionDef {
     name: "data",
@@ -19,6 +20,10 @@ pub(super) const FSCK: OptionDef = OptionDef {
     about: "repair with e2fsck before each mount after a crash: true, false",
     default: "false",
 };
+
+/// The fixed options for a journal on a second device.
+const OTHER: &str = "-U 12345678-1234-1234-1234-123456789abd \
+     -E nodiscard,hash_seed=12345678-1234-1234-1234-123456789abc";
 
 /// The inode of the journal.
 const JOURNAL: u32 = 8;
@@ -56,6 +61,12 @@ pub(super) fn journalled(
             ],
         )?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
+        second: Some(SecondDevice {
+            prepare: Some(Tool::new("mke2fs", format!("-q -F -O journal_dev -b {bytes} {OTHER}"))),
+            of_make: "-J device=",
+            of_check: "-j ",
+            of_mount: "journal_path=",
+        }),
         ..KernelFsSpec::new(kind, promises, options, make)?
     };
     Ok(KernelFs::maker(system.checked(options, options.bool(FSCK.name, false)?)?))

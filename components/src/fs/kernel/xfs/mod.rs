@@ -10,7 +10,7 @@ use explode_runtime::devices::NOW;
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
-use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, SecondDevice, profiles};
 use crate::tool::Tool;
 
 /// The name in the registry.
@@ -52,6 +52,13 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
             .bool("strict", false)?
             .then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
         settle: Some(inactivation::finish),
+        // The log.
+        second: Some(SecondDevice {
+            prepare: None,
+            of_make: "-l logdev=",
+            of_check: "-l ",
+            of_mount: "logdev=",
+        }),
         unobserved: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what \
              its log and its own buffers hold",
