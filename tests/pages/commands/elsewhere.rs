@@ -79,7 +79,7 @@ pub static ALL: &[Elsewhere] = &[
     guest(
         "explode run fs-basic --stack mirror.toml",
         "tests/guest/arrays.rs",
-        "a synced file survives on ext4 on a mirror",
+        "a synced file survives on ext4 on a mirror, as on one disk",
     ),
     guest("explode run disk-blocks", "tests/guest/arrays.rs", "the write hole of level 5"),
     guest(
