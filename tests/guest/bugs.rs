@@ -1,7 +1,8 @@
 //! Replays the traces of `bugs/` that need a guest, all in one guest.
 //!
-//! These are all JSON files of the folder except two kinds: traces whose step ends the guest, which
-//! have their own guests, and traces that need no guest, which `tests/engines` replays.
+//! These are all JSON files of the folder except three kinds: traces whose step ends the guest and
+//! those of [`OWN_GUEST`], which have their own guests, and traces that need no guest, which
+//! `tests/engines` replays.
 
 use std::path::Path;
 
@@ -21,14 +22,22 @@ pub const BUGS: &str = "bugs/";
 /// The path of the traces in the guest.
 pub const IN_GUEST: &str = "/bugs.json";
 
-/// Returns the name and the text of each trace that does not end its guest.
+/// The traces whose disks depend on the numbers of the devices, which are the same in each fresh
+/// guest, and their signatures. ext4 writes the number of its journal's device into its superblock
+/// (`s_journal_dev`, ext4_load_journal of fs/ext4/super.c).
+pub const OWN_GUEST: [(&str, &str); 1] =
+    [("bugs/ext4-external-journal/trace.json", "fs-sync/lost/synced-by-fsync")];
+
+/// Returns the name and the text of each trace that does not end its guest and can share it.
 pub fn kept() -> Vec<(String, String)> {
     let of_folder = traces().into_iter().map(|(name, text)| {
         let trace =
             Trace::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         (name, text, trace)
     });
-    let here = of_folder.filter(|(_, _, trace)| trace.mode == Mode::Vm && trace.died.is_none());
+    let shares = |name: &str| !OWN_GUEST.iter().any(|(own, _)| *own == name);
+    let here = of_folder
+        .filter(|(name, _, trace)| trace.mode == Mode::Vm && trace.died.is_none() && shares(name));
     here.map(|(name, text, _)| (name, text)).collect()
 }
 

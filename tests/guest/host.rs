@@ -169,6 +169,11 @@ fn apart(tally: &Tally) -> Fresh {
     tally.case("a finding that needs equal times is not there when time passes", || {
         when_time_passes(folder.path())
     });
+    for (trace, signature) in bugs::OWN_GUEST {
+        tally.case(&format!("{trace} replays in a guest of its own"), || {
+            kept_bug(folder.path(), trace, signature)
+        });
+    }
     for (trace, verdict) in bugs::deadly() {
         let says = format!(r#""verdict":"{}""#, verdict.as_str());
         tally.case(&format!("{trace} ends a guest of its own"), || {
