@@ -145,8 +145,8 @@ fn processes_of_a_component_are_there_and_take_turns() {
     );
 }
 
-/// A loop device over a disk, which explode's ext4 and its checker stand on.
-const DEVICE: &str = r#"
+/// A disk, and `LAYERS` on it below a checker of explode's.
+const ON_A_DISK: &str = r#"
 [run]
 depth = 1
 limit = 8
@@ -155,6 +155,13 @@ crash_depth = 0
 [[component]]
 use = "ramdisk"
 flushes = "kept"
+LAYERS
+[checker]
+use = "fs-basic"
+"#;
+
+/// A loop device, and explode's ext4 on it.
+const DEVICE: &str = r#"
 [[component]]
 name = "loop"
 provides = "device"
@@ -162,28 +169,16 @@ mount = "losetup -f --show {dev}"
 unmount = "losetup -j {dev} | cut -d : -f 1 | xargs losetup -d"
 [[component]]
 use = "ext4"
-[checker]
-use = "fs-basic"
 "#;
 
-/// A file system made of commands, which explode's checker stands on.
+/// A file system made of commands.
 const FILES: &str = r#"
-[run]
-depth = 1
-limit = 8
-samples = 4
-crash_depth = 0
-[[component]]
-use = "ramdisk"
-flushes = "kept"
 [[component]]
 name = "made"
 provides = "files"
 init = "mke2fs -q -t ext4 -E lazy_itable_init=0,lazy_journal_init=0,hash_seed=6c1f2a3e-1111-4222-8333-444455556666 -U 6c1f2a3e-1111-4222-8333-444455556666 {dev}"
 mount = "mount -t ext4 -o noinit_itable {dev} {path}"
 unmount = "umount {path}"
-[checker]
-use = "fs-basic"
 "#;
 
 /// One boot each: layers of commands below explode's own, which keep what is synced unless the disk
@@ -194,13 +189,14 @@ fn layers_of_commands_offer_a_device_or_files() {
         return;
     }
     let desk = Desk::new();
-    for layers in [DEVICE, FILES] {
+    let [device, files] = [DEVICE, FILES].map(|layers| ON_A_DISK.replace("LAYERS", layers));
+    for layers in [&device, &files] {
         let clean = desk.run(layers, 0);
         assert_eq!(clean.summary()["states"], 14, "{clean:?}");
         let lying = desk.run(&layers.replace("\"kept\"", "\"dropped\""), 1);
         assert!(lying.summary()["findings"].as_u64() > Some(0), "{lying:?}");
     }
-    let none = desk.run(&DEVICE.replace("losetup -f --show {dev}", "echo /root"), 4).broken();
+    let none = desk.run(&device.replace("losetup -f --show {dev}", "echo /root"), 4).broken();
     assert!(none.contains("`mount` printed '/root', which is no block device"), "{none}");
 }
 

@@ -14,7 +14,7 @@ use explode_runtime::stack::{
     Abilities, Below, Component, ComponentDef, ComponentMaker, Facts, Recovery, StackSpec, Surface,
 };
 
-use super::sysfs::{self, AssembledArray};
+use super::sysfs::AssembledArray;
 use crate::tool::Tool;
 
 /// The name in the registry.
@@ -230,10 +230,9 @@ impl Component for Md {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let mut members = nodes(below)?;
+        let mut members: Vec<_> = nodes(below)?.into_iter().map(Some).collect();
         if self.is_after_crash && self.options.missing > 0 {
-            members.remove(self.options.missing - 1);
-            sysfs::start_dirty_degraded()?;
+            members[self.options.missing - 1] = None;
         }
         let has_copies = self.options.level.number != 0;
         let is_held = has_copies && self.options.is_resync_held;

@@ -24,12 +24,13 @@ const LONGEST_NAME: usize = 31;
 /// The time between two looks at an array that works in the background.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Allows arrays to start that lack a member and were not clean.
+/// Sets whether arrays may start that lack a member and were not clean. The kernel keeps this for
+/// all arrays, so it is set before each start.
 ///
 /// # Errors
 /// The kernel has no md.
-pub(super) fn start_dirty_degraded() -> Result<(), StepError> {
-    fs::write(START_DIRTY_DEGRADED, "1").map_err(|error| {
+fn start_dirty_degraded(is_allowed: bool) -> Result<(), StepError> {
+    fs::write(START_DIRTY_DEGRADED, if is_allowed { "1" } else { "0" }).map_err(|error| {
         StepError::new(format!("{START_DIRTY_DEGRADED}: {error}")).blame(Blame::Tool)
     })
 }
@@ -44,14 +45,16 @@ pub(super) struct AssembledArray {
 }
 
 impl AssembledArray {
-    /// Assembles an array of these members and starts it, also without members whose superblocks
-    /// cannot be read. With `is_resync_held` a resync or a recovery begins and does not go on.
+    /// Assembles an array of these members and starts it. `None` is a member that is missing, and a
+    /// member whose superblock cannot be read is left out. An array that lacks a member for one of
+    /// these reasons starts even if it was not clean. With `is_resync_held` a resync or a recovery
+    /// begins and does not go on.
     ///
     /// # Errors
     /// md refuses all members or the array. Nothing is left.
     pub fn assemble(
         name: &str,
-        members: &[PathBuf],
+        members: &[Option<PathBuf>],
         is_resync_held: bool,
     ) -> Result<AssembledArray, StepError> {
         if name.len() > LONGEST_NAME {
@@ -82,10 +85,11 @@ impl AssembledArray {
         }
     }
 
-    fn start(&self, members: &[PathBuf], is_resync_held: bool) -> Result<(), StepError> {
+    fn start(&self, members: &[Option<PathBuf>], is_resync_held: bool) -> Result<(), StepError> {
         self.set("metadata_version", METADATA)?;
+        let present: Vec<&PathBuf> = members.iter().flatten().collect();
         let mut refused = Vec::new();
-        for member in members {
+        for member in &present {
             let device = fs::metadata(member).map_err(|error| {
                 StepError::new(format!("{}: {error}", member.display())).blame(Blame::Tool)
             })?;
@@ -95,12 +99,11 @@ impl AssembledArray {
                 refused.push(fault.of(&member.display().to_string()));
             }
         }
-        // mdadm goes on without a member whose superblock cannot be read.
-        let is_empty = refused.len() == members.len();
+        let joined = present.len() - refused.len();
         match refused.into_iter().next() {
-            Some(first) if is_empty => return Err(first),
-            Some(_) => start_dirty_degraded()?,
-            None => {}
+            Some(first) if joined == 0 => return Err(first),
+            // mdadm goes on without a member whose superblock cannot be read.
+            _ => start_dirty_degraded(joined < members.len())?,
         }
         if is_resync_held {
             // A read-only array runs and begins no resync.

@@ -102,7 +102,8 @@ mod tests {
         let mutate = r#"[{ "name": "add", "steps": [
             { "start": ["k{n}"] }, { "sh": "add", "must": true }, { "end": [] } ] }]"#;
         let options = Options::none().with("mutate", value(mutate)).with("check", "look");
-        let given = Options::none().with("init", "make").with("recover_ok", value("[0, 1]"));
+        let given = Options::none().with("init", "make").with("provides", "files");
+        let given = given.with("recover_ok", value("[0, 1]"));
         let layer = given.with_defaults(Options::none().with("mount", "by default"));
         let stack = StackSpec::default().plug("ramdisk", Options::none().with("size", "1MiB"));
         let stack = stack.plug(COMMANDS, layer);
