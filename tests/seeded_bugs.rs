@@ -53,7 +53,7 @@ const SAMPLED: &str = "wal-kv+checksum-gap";
 #[test]
 fn each_bug_is_found_and_replays_and_is_minimised() {
     let seeded = seeded();
-    assert_eq!(seeded.len(), 51);
+    assert_eq!(seeded.len(), 53);
     let minima: BTreeSet<&str> = MINIMA.iter().map(|(target, ..)| *target).collect();
     assert_eq!(
         minima.difference(&seeded.iter().map(|(name, _)| name.as_str()).collect()).next(),
@@ -265,6 +265,23 @@ fn the_disks_that_hold_the_same_are_silent() {
     is_silent("mirror", 2729, 74_634, 90_392, 92_978);
 }
 
+/// One disk of the mirror fails before some mutate, for good, until the crash, or from the crash on.
+#[test]
+fn a_mirror_whose_disk_fails_is_silent() {
+    for (fault, counts) in [
+        ("failed", [1081, 8922, 10_514, 10_812]),
+        ("stale", [1081, 13_658, 15_602, 31_218]),
+        ("missing", [1081, 7298, 9474, 9912]),
+    ] {
+        let [first, second] = ["d0", "d1"].map(|disk| format!("{disk}.faults={fault}"));
+        let options = ["--depth", "3", "--set", &first, "--set", &second];
+        let last = run("mirror", &options, 0).pop().unwrap();
+        let keys = ["states", "crash_disks", "checked", "crash_crash_disks"];
+        assert_eq!(keys.map(|key| last[key].as_u64().unwrap()), counts, "{fault}: {last}");
+        assert_eq!((&last["findings"], &last["broken"]), (&0.into(), &0.into()), "{last}");
+    }
+}
+
 #[test]
 fn the_disks_with_parity_are_silent() {
     is_silent("parity", 1021, 17_979, 20_820, 48_126);
@@ -290,7 +307,7 @@ const SOUND_DISKS: &[&str] = &["--set", "d0.faults=none", "--set", "d1.faults=no
 const FEWER_CALLS: &[&str] = &["--set", "fs-ways.calls=all"];
 
 /// Bugs, and the options under which each is missed.
-const WITHOUT: [(&str, &[&str]); 47] = [
+const WITHOUT: [(&str, &[&str]); 49] = [
     ("wal-kv+no-log-sync", &["--soft"]),
     ("wal-kv+no-checksum", &["--atom", "request"]),
     ("wal-kv+no-table-sync", &["--soft"]),
@@ -322,6 +339,8 @@ const WITHOUT: [(&str, &[&str]); 47] = [
     ("mirror+flushes-one-disk", &["--completion", "durable"]),
     ("mirror+evicts", SOUND_DISKS),
     ("mirror+resync-ignores-errors", SOUND_DISKS),
+    ("mirror+stale-wins", SOUND_DISKS),
+    ("mirror+acknowledges-first", SOUND_DISKS),
     ("parity+resync-clears-first", &["--crash-depth", "0"]),
     ("parity+intent-not-durable", &["--completion", "durable"]),
     ("parity+clears-before-flush", &["--completion", "durable"]),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use explode_components::broken::raid::{mirror, parity};
-use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
+use explode_ramdisk::{Damage, Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
 use explode_runtime::stack::{
     Asks, Below, Component, ComponentDef, LayerPaths, LazyLayerPaths, Surface,
@@ -69,7 +69,7 @@ impl Array {
     }
 
     fn spoil(&self, dev: u32, sectors: std::ops::Range<u64>) {
-        self.storage.damage(dev, sectors, ReadFault::Unreadable);
+        self.storage.damage(dev, &Damage::Sectors(sectors, ReadFault::Unreadable));
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Faults of the medium: ranges of sectors that fail or hold garbage.
+//! Faults of the medium: ranges of sectors that fail or hold garbage, and a disk that fails.
 
 use kernel::prelude::*;
 
@@ -41,7 +41,10 @@ impl Faults {
                 | wire::FAULT_WRITE_ERROR
                 | wire::FAULT_READ_GARBAGE
                 | wire::FAULT_UNREADABLE
+                | wire::FAULT_GONE
         ))?;
+        let is_whole = fault.sector == 0 && fault.sectors == sectors;
+        valid(fault.kind != wire::FAULT_GONE || is_whole)?;
         valid(fault.sectors != 0)?;
         valid(fault.sector.checked_add(fault.sectors).is_some_and(|end| end <= sectors))?;
         let room = wire::FAULTS_MAX.saturating_sub(self.0.len()) as u64;
@@ -71,11 +74,17 @@ impl Faults {
         unsafe { self.0.set_len(kept) };
     }
 
+    /// Returns true if the disk fails every request.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.iter().any(|fault| fault.kind == wire::FAULT_GONE)
+    }
+
     /// Returns the effect on a read, or a write if `reads` is false, of `sectors` from `sector` on.
     pub(crate) fn meet(&self, reads: bool, sector: u64, sectors: u64) -> Meets {
         let mut meets = Meets::Nothing;
         for fault in self.0.iter().filter(|fault| overlaps(fault, sector, sectors)) {
             match fault.kind {
+                wire::FAULT_GONE => return Meets::Error,
                 wire::FAULT_READ_ERROR | wire::FAULT_UNREADABLE if reads => return Meets::Error,
                 wire::FAULT_WRITE_ERROR if !reads => return Meets::Error,
                 wire::FAULT_READ_GARBAGE if reads => meets = Meets::Garbage,

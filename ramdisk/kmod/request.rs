@@ -67,7 +67,7 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     let action = match op {
         bindings::req_op_REQ_OP_READ => Action::Read,
         bindings::req_op_REQ_OP_WRITE => Action::Write,
-        bindings::req_op_REQ_OP_FLUSH => return bindings::K_BLK_STS_OK,
+        bindings::req_op_REQ_OP_FLUSH => return flush(disk),
         bindings::req_op_REQ_OP_DISCARD
         | bindings::req_op_REQ_OP_SECURE_ERASE
         | bindings::req_op_REQ_OP_WRITE_ZEROES => Action::Zero,
@@ -76,7 +76,7 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     let bytes = u64::from(iter.bi_size);
     if bytes == 0 {
         // A flush without data arrives as an empty write with REQ_PREFLUSH.
-        return bindings::K_BLK_STS_OK;
+        return flush(disk);
     }
     let offset = iter.bi_sector.saturating_mul(SECTOR);
     let Some(memory) = disk.range(offset, bytes) else { return bindings::K_BLK_STS_IOERR };
@@ -103,6 +103,15 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
     // The disk has at most 2^32 blocks (`Disk::new`), and the range is inside.
     list.touch(first as u32, last as u32);
     bindings::K_BLK_STS_OK
+}
+
+/// Serves a flush without data, and returns its status.
+fn flush(disk: &Disk) -> bindings::blk_status_t {
+    if disk.state().lock().faults.is_gone() {
+        bindings::K_BLK_STS_IOERR
+    } else {
+        bindings::K_BLK_STS_OK
+    }
 }
 
 /// Copies from the disk to the memory of the bio. With `garbage`, faults then overwrite the copy.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
-use crate::fault::Unreadable;
+use crate::fault::{Condition, Unreadable};
 use crate::sector::ZERO_BLOCK;
 use crate::{
     BLOCK_BYTES, Block, Identity, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR, sector_identity,
@@ -23,6 +23,7 @@ pub struct Disk {
     blocks: OrdMap<u64, Block>,
     identity: Identity,
     unreadable: Unreadable,
+    condition: Condition,
 }
 
 impl Disk {
@@ -80,7 +81,7 @@ impl Disk {
         self.blocks.get(&block)
     }
 
-    /// Returns true if any byte is not zero or any sector is unreadable.
+    /// Returns true if any byte is not zero, any sector is unreadable or the disk has a fault.
     pub fn holds_something(&self) -> bool {
         self.identity != Identity::default()
     }

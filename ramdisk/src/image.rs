@@ -2,7 +2,7 @@
 
 use imbl::OrdMap;
 
-use crate::{Disk, Identity};
+use crate::{Condition, Disk, Identity};
 
 /// A set of disks by device number. Copies share all contents. A device that is not in the set is
 /// all zeroes.
@@ -40,10 +40,14 @@ impl Image {
         self.disks.keys().copied()
     }
 
-    /// Returns true if a sector of some device cannot be read.
-    pub fn has_unreadable(&self) -> bool {
-        self.devices()
-            .any(|dev| self.disk(dev).is_some_and(|disk| disk.unreadable().next().is_some()))
+    /// Returns true if some device, or a sector of it, has a fault that a reader can notice.
+    pub fn is_damaged(&self) -> bool {
+        self.disks.values().any(Disk::is_damaged)
+    }
+
+    /// Returns the condition of a device as a whole.
+    pub fn condition(&self, dev: u32) -> Condition {
+        self.disk(dev).map_or(Condition::Sound, Disk::condition)
     }
 
     /// Returns the identity of the contents. Equal contents on equal devices have equal identities.

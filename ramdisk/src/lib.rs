@@ -34,7 +34,7 @@ mod storage;
 
 pub use disk::Disk;
 pub use event::{DecodeError, Event, Flags, Payload};
-pub use fault::ReadFault;
+pub use fault::{Condition, Damage, DiskFault, ReadFault};
 pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;

@@ -84,6 +84,15 @@ impl RamDisk {
         self.sectors
     }
 
+    /// Returns false if every request to the disk fails. Writes to such a disk are lost. A device
+    /// that consists of others answers.
+    pub fn answers(&self) -> bool {
+        match &self.on {
+            On::Storage { storage, dev } => storage.answers(*dev),
+            On::Device(_) => true,
+        }
+    }
+
     /// Fills `buf` from `sector` on.
     ///
     /// # Panics

@@ -20,7 +20,9 @@ use bytes::Bytes;
 use nix::errno::Errno;
 
 use crate::reads::ReadLog;
-use crate::{Event, Flags, Image, Payload, ReadFault, ReadRange, SECTOR_BYTES};
+use crate::{
+    Condition, Damage, Disk, DiskFault, Event, Flags, Image, Payload, ReadRange, SECTOR_BYTES,
+};
 
 /// The events that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +120,7 @@ impl Storage {
     /// Fills `buf` from byte `offset` of a device on. Returns `EIO`, and leaves `buf` unchanged, if
     /// one of the bytes cannot be read or the device is pulled out.
     pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
-        if self.0.borrow().out.contains(&dev) {
+        if !self.answers(dev) {
             return Err(Errno::EIO);
         }
         self.0.borrow().seen.disk(dev).map_or(Ok(()), |disk| disk.readable(offset, buf.len()))?;
@@ -126,9 +128,25 @@ impl Storage {
         Ok(())
     }
 
-    /// Makes sectors of the medium bad. No event is logged, because the system does not do this.
-    pub fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
-        self.0.borrow_mut().seen.disk_mut(dev).damage(sectors, fault);
+    /// Damages the medium of a device. No event is logged, because the system does not do this.
+    pub fn damage(&self, dev: u32, damage: &Damage) {
+        match damage {
+            Damage::Disk(DiskFault::Missing) => {}
+            Damage::Disk(DiskFault::Stale) => self.pull_out(dev),
+            damage => self.0.borrow_mut().seen.disk_mut(dev).damage(damage),
+        }
+    }
+
+    /// Returns false if the device is pulled out or has failed.
+    pub fn answers(&self, dev: u32) -> bool {
+        let devices = self.0.borrow();
+        !devices.out.contains(&dev) && devices.seen.condition(dev) != Condition::Failed
+    }
+
+    /// Returns true if the image has a device that has failed as a whole, or was away.
+    pub fn has_lost_disk(&self) -> bool {
+        let devices = self.0.borrow();
+        devices.seen.devices().any(|dev| devices.seen.condition(dev) != Condition::Sound)
     }
 
     /// Pulls a device out. Reads of it fail with `EIO` and writes to it are lost, until it is
@@ -141,6 +159,11 @@ impl Storage {
     /// Puts back a device that was pulled out.
     pub fn put_back(&self, dev: u32) {
         self.0.borrow_mut().out.remove(&dev);
+    }
+
+    /// Returns true if the device, or a sector of it, has a fault.
+    pub fn is_damaged(&self, dev: u32) -> bool {
+        self.0.borrow().seen.disk(dev).is_some_and(Disk::is_damaged)
     }
 
     /// Returns the sectors of a device that cannot be read, in order.
@@ -241,9 +264,10 @@ impl Storage {
         self.0.borrow().logged
     }
 
-    /// Returns the devices for a write to `dev`. `None` after the fence, or if `dev` is pulled out.
+    /// Returns the devices for a write to `dev`. `None` after the fence, or if `dev` is pulled out
+    /// or has failed.
     fn reached(&self, dev: u32) -> Option<RefMut<'_, Devices>> {
-        self.unfenced().filter(|devices| !devices.out.contains(&dev))
+        self.answers(dev).then(|| self.unfenced()).flatten()
     }
 
     fn unfenced(&self) -> Option<RefMut<'_, Devices>> {

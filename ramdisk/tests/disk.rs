@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use explode_ramdisk::{
-    BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, ReadFault, Recording,
-    SECTOR_BYTES, Storage, sector_identity,
+    BLOCK_BYTES, Damage, Disk, DiskFault, Flags, Identity, Image, Payload, RamDisk, ReadFault,
+    Recording, SECTOR_BYTES, Storage, sector_identity,
 };
 use proptest::prelude::*;
 
@@ -93,7 +93,7 @@ proptest! {
             disk.write(*first as u64, data);
         }
         for sector in &bad {
-            disk.damage(*sector..sector + 1, ReadFault::Unreadable);
+            disk.damage(&Damage::Sectors(*sector..sector + 1, ReadFault::Unreadable));
         }
         let all = disk.shares(0..SECTORS as u64);
         let sum = all.iter().fold(Identity::default(), |sum, (_, share)| sum + *share);
@@ -296,4 +296,36 @@ fn a_device_that_was_pulled_out() {
     assert_eq!(storage.image().identity(), before.0.identity());
     disk.read(0, &mut sector);
     assert_eq!(sector, [1; SECTOR_BYTES]);
+}
+
+/// A disk that fails answers no request and keeps nothing, one that is stale answers after the crash
+/// with what it held, and one that is missing answers until then.
+#[test]
+fn a_disk_fails_as_a_whole() {
+    let sound = Disk::from_bytes(&[1; SECTOR_BYTES]);
+    let faults = [DiskFault::Failed, DiskFault::Stale, DiskFault::Missing];
+    for (fault, live, after) in faults
+        .into_iter()
+        .zip([(0, 0), (0, 1), (1, 0)])
+        .map(|(fault, (live, after))| (Damage::Disk(fault), live == 1, after == 1))
+    {
+        let storage = Storage::new(Image::from_iter([(0, sound.clone())]), Recording::On);
+        let disk = RamDisk::new(storage.clone(), 0, 8);
+        storage.damage(0, &fault);
+        let mut sector = [0; SECTOR_BYTES];
+        let read = disk.try_read(0, &mut sector).is_ok();
+        assert_eq!((read, disk.answers()), (live, live), "{fault:?}");
+        disk.write(1, &[2; SECTOR_BYTES], Flags::FUA);
+        assert_eq!(storage.take_log().len(), if live { 2 } else { 0 }, "{fault:?}");
+
+        let mut crashed = sound.clone();
+        crashed.damage(&fault);
+        assert_eq!(crashed.readable(0, 1).is_ok(), after, "{fault:?}");
+        assert!(crashed.is_damaged() && crashed.identity() != sound.identity(), "{fault:?}");
+        let storage = Storage::new(Image::from_iter([(0, crashed)]), Recording::On);
+        assert_eq!((storage.answers(0), storage.has_lost_disk()), (after, true), "{fault:?}");
+        // What was written makes no disk good again.
+        RamDisk::new(storage.clone(), 0, 8).write(0, &[3; SECTOR_BYTES], Flags::FUA);
+        assert_eq!(storage.answers(0), after, "{fault:?}");
+    }
 }

@@ -47,18 +47,31 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         assert!(summary.checked > 20.into(), "{summary:?}");
     });
     report.case("md: the write hole of level 5 without a member", |_| {
-        let hole = array(5).with("chunk", 4096_u64).with("missing", 1_u64);
-        let (summary, findings) = cx.explore(&blocks(cx, 3, Options::none(), hole));
+        let (summary, findings) = cx.explore(&losing(cx, 3, "missing", array(5)));
         assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into(), "{summary:?}");
+        assert_eq!(summary.broken, 0.into(), "{summary:?}");
+    });
+    for fault in ["missing", "failed", "stale"] {
+        report.case(&format!("md: a mirror with a {fault} member keeps what is flushed"), |_| {
+            let counts = if fault == "missing" { [13, 68, 73, 0] } else { [13, 122, 87, 0] };
+            let plan = losing(cx, 2, fault, array(1));
+            is_clean(cx, &plan, counts, true);
+        });
+    }
+    report.case("md: a mirror with a bitmap does not use a stale member", |_| {
+        let plan = losing(cx, 2, "stale", array(1).with("policy", "bitmap"));
+        is_clean(cx, &plan, [13, 248, 129, 0], true);
     });
     for (policy, disks) in [("ppl", 3), ("journal", 4)] {
         report.case(&format!("md: no write hole with the policy {policy}"), |_| {
-            let array = array(5).with("chunk", 4096_u64).with("missing", 1_u64);
-            let mut plan = blocks(cx, disks, Options::none(), array.with("policy", policy));
-            (plan.settings.limit, plan.settings.samples) = (40, 10);
+            let mut plan = losing(cx, disks, "missing", array(5).with("policy", policy));
+            if policy == "journal" {
+                plan.stack.0[disks - 1].options = Options::none();
+            }
             let (summary, findings) = cx.explore(&plan);
             assert!(findings.is_empty(), "{findings:#?}");
-            assert!(summary.checked > 10_u64.into(), "{summary:?}");
+            assert!(summary.checked > 60_u64.into(), "{summary:?}");
+            assert_eq!(summary.broken, 0.into(), "{summary:?}");
         });
     }
     report.case("md: a synced file survives on ext4 on a mirror, as on one disk", |_| {
@@ -116,6 +129,17 @@ fn array(level: u64) -> Options {
 fn blocks(cx: Cx<'_>, disks: usize, first: Options, array: Options) -> Plan {
     let mut plan = plan(cx, "disk-blocks", stack(disks, first, array));
     plan.checker_options = Options::none().with("blocks", 2_u64);
+    plan
+}
+
+/// Returns a plan of the block checker, one step deep, on an array with small chunks. Each disk may
+/// fail in this way.
+fn losing(cx: Cx<'_>, disks: usize, fault: &str, array: Options) -> Plan {
+    let chunk = if array.int("level", 1) == Ok(1) { 65536 } else { 4096_u64 };
+    let mut plan = blocks(cx, disks, Options::none(), array.with("chunk", chunk));
+    let leaves = plan.stack.0.iter_mut().filter(|layer| layer.component == "ramdisk");
+    leaves.for_each(|leaf| leaf.options = Options::none().with("faults", fault));
+    (plan.settings.limit, plan.settings.samples) = if disks > 2 { (10, 3) } else { (60, 20) };
     plan
 }
 

@@ -215,8 +215,9 @@ fn arrays_that_cannot_be_made_are_refused() {
     };
     let few = desk.run(&array("level = 5"), 4).broken();
     assert!(few.contains("level 5 needs 3 disks or more below it, and has 2"), "{few}");
-    let missing = desk.run(&array("missing = 3"), 4).broken();
-    assert!(missing.contains("missing=3 is none of the 2 disks below"), "{missing}");
+    desk.write(&array("level = 0").replace("name = \"d0\"", "name = \"d0\"\nfaults = \"stale\""));
+    let alone = "d0: 'faults' lets the disk fail, and no layer above can do without it";
+    desk.explode("run test.toml").refused(&[alone]);
     desk.write(&array("level = 1"));
     let here = desk.explode("run test.toml --in here");
     here.refused(&["component 'md' cannot run in here; use --in vm"]);

@@ -12,7 +12,8 @@
 //!   each block is first written back, which must repair them.
 //!
 //! One disk fails per path, because an array need not accept a disk again that was gone. For a disk
-//! that is not made of others, and for a disk of the kernel, only the versions are checked.
+//! that is not made of others, for a disk of the kernel, and after a disk has failed by choice
+//! (option `faults` of a disk), only the versions are checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,15 +97,17 @@ struct Bad {
 }
 
 /// Counts the unreadable sectors. If two devices, or the only one, have lost a sector at the same
-/// place, the blocks of all devices but one may be lost there.
+/// place, the blocks of all devices but one may be lost there. A device that has failed has lost all
+/// sectors.
 fn bad(storage: &Storage, devices: u32) -> Bad {
+    let failed = (0..devices).filter(|dev| !storage.answers(*dev)).count() as u32;
     let mut disks: BTreeMap<u64, u32> = BTreeMap::new();
     (0..devices)
         .flat_map(|dev| storage.unreadable(dev))
         .for_each(|sector| *disks.entry(sector).or_default() += 1);
     let lost = disks
         .iter()
-        .filter(|(_, disks)| **disks >= devices.min(2))
+        .filter(|(_, disks)| **disks + failed >= devices.min(2))
         .map(|(sector, _)| sector / SECTORS_PER_BLOCK);
     let places = lost.collect::<BTreeSet<u64>>().len();
     Bad { any: !disks.is_empty(), most_lost: places * devices.saturating_sub(1).max(1) as usize }
@@ -174,7 +177,7 @@ impl Checker for Blocks {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let disk = TopDisk::of(cx.stack())?;
         let blocks = self.after.len();
-        // A component that is an array of the kernel has its own option for a missing disk.
+        // The disks of a kernel fail by their own option `faults`.
         if self.steps == 0 && matches!(disk, TopDisk::Simulated(_)) {
             self.fails =
                 cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
@@ -222,12 +225,16 @@ impl Checker for Blocks {
         };
         let devices = stack.device_count();
         let TopDisk::Simulated(_) = disk else {
-            return read_all(&disk, 0, &versions).map(drop);
+            let damaged = (0..devices).filter(|dev| stack.devices().is_damaged(*dev)).count();
+            // The places of two faults are unknown, and nothing is promised if they are the same.
+            let most_lost = if damaged > 1 { usize::MAX } else { 0 };
+            return read_all(&disk, most_lost, &versions).map(drop);
         };
         let storage = stack.devices().storage()?;
         let bad = bad(storage, devices);
         let found = read_all(&disk, bad.most_lost, &versions)?;
-        if devices < 2 {
+        // An array that has lost a disk may not lose another.
+        if devices < 2 || storage.has_lost_disk() {
             return Ok(());
         }
         if bad.any {

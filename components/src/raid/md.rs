@@ -2,8 +2,9 @@
 //!
 //! `mdadm --create` makes it once. After that it is assembled and stopped [through
 //! sysfs](super::sysfs). After a crash the kernel decides what it does with the members, as for an
-//! administrator who assembles the array: a resync if the array was not clean, and no start if the
-//! array is dirty and a member is missing.
+//! administrator who assembles the array: a resync if the array was not clean. If a disk has failed
+//! or was away, the array starts without it even if it was not clean, as with `mdadm --assemble
+//! --force`.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,10 +12,10 @@ use std::rc::Rc;
 use explode_kernel::yield_to_others;
 use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
 use explode_runtime::stack::{
-    Abilities, Below, Component, ComponentDef, ComponentMaker, Facts, Recovery, StackSpec, Surface,
+    Abilities, Below, Component, ComponentDef, ComponentMaker, Facts, StackSpec, Surface,
 };
 
-use super::sysfs::AssembledArray;
+use super::sysfs::{AssembledArray, Start};
 use crate::tool::Tool;
 
 /// The name in the registry.
@@ -44,11 +45,6 @@ pub fn def() -> ComponentDef {
                 about: "held (it never goes on), done (mounting waits for its end)",
                 default: "held",
             },
-            OptionDef {
-                name: "missing",
-                about: "number of the child that is missing after a crash, from 1; 0: none",
-                default: "0",
-            },
         ])
 }
 
@@ -58,17 +54,19 @@ struct Level {
     number: u64,
     /// The least number of members.
     least: usize,
+    /// The number of members that every array of this level can do without.
+    can_lose: usize,
     /// The driver that a guest loads. `None` if it is in the kernel.
     driver: Option<&'static str>,
 }
 
 const LEVELS: [Level; 6] = [
-    Level { number: 0, least: 2, driver: Some("raid0") },
-    Level { number: 1, least: 1, driver: None },
-    Level { number: 4, least: 3, driver: Some("raid456") },
-    Level { number: 5, least: 3, driver: Some("raid456") },
-    Level { number: 6, least: 4, driver: Some("raid456") },
-    Level { number: 10, least: 2, driver: Some("raid10") },
+    Level { number: 0, least: 2, can_lose: 0, driver: Some("raid0") },
+    Level { number: 1, least: 1, can_lose: 1, driver: None },
+    Level { number: 4, least: 3, can_lose: 1, driver: Some("raid456") },
+    Level { number: 5, least: 3, can_lose: 1, driver: Some("raid456") },
+    Level { number: 6, least: 4, can_lose: 2, driver: Some("raid456") },
+    Level { number: 10, least: 2, can_lose: 1, driver: Some("raid10") },
 ];
 
 impl Level {
@@ -114,8 +112,6 @@ struct ArrayOptions {
     chunk: u64,
     policy: Policy,
     is_resync_held: bool,
-    /// The number of the child that is missing after a crash, from 1. 0 if none is.
-    missing: usize,
 }
 
 fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
@@ -136,9 +132,8 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         level.check(policy).map_err(UsageError)?;
     }
     let is_resync_held = options.one_of("resync", &[("held", true), ("done", false)])?;
-    let missing = usize::try_from(options.int("missing", 0)?).unwrap_or(usize::MAX);
-    let options = ArrayOptions { level, chunk, policy, is_resync_held, missing };
-    Ok(Rc::new(move || Box::new(Md { options, is_after_crash: false, array: None })))
+    let options = ArrayOptions { level, chunk, policy, is_resync_held };
+    Ok(Rc::new(move || Box::new(Md { options, array: None })))
 }
 
 /// Returns true if a stack has an array.
@@ -158,12 +153,17 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
 
 struct Md {
     options: ArrayOptions,
-    /// True once it was recovered.
-    is_after_crash: bool,
     array: Option<AssembledArray>,
 }
 
 impl Md {
+    /// Returns true if the array can be used without these of its `all` children. md makes an array
+    /// read-only that lacks its journal.
+    fn can_start_without(&self, absent: &[usize], all: usize) -> bool {
+        let lacks_journal = self.options.policy == Policy::Journal && absent.contains(&(all - 1));
+        absent.len() <= self.options.level.can_lose && absent.len() < all && !lacks_journal
+    }
+
     fn tool(&self, children: usize) -> Tool {
         let ArrayOptions { level, chunk, policy, .. } = self.options;
         let members = if policy == Policy::Journal { children - 1 } else { children };
@@ -208,14 +208,6 @@ impl Component for Md {
             );
             return Err(wrong(text));
         }
-        if self.options.missing > nodes.len() {
-            let text = format!(
-                "missing={} is none of the {} disks below; the first is 1",
-                self.options.missing,
-                nodes.len()
-            );
-            return Err(wrong(text));
-        }
         let tool = self.tool(nodes.len());
         // The journal follows its option, before the members.
         nodes.rotate_right(journals);
@@ -230,14 +222,24 @@ impl Component for Md {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let mut members: Vec<_> = nodes(below)?.into_iter().map(Some).collect();
-        if self.is_after_crash && self.options.missing > 0 {
-            members[self.options.missing - 1] = None;
-        }
+        let members = nodes(below)?;
         let has_copies = self.options.level.number != 0;
         let is_held = has_copies && self.options.is_resync_held;
-        let array = AssembledArray::assemble(&name(below), &members, is_held)?;
-        let array = self.array.insert(array);
+        let start = Start { is_forced: below.devices.has_lost_disk(), is_resync_held: is_held };
+        let mut absent = Vec::new();
+        let assembled = AssembledArray::assemble(&name(below), &members, start, &mut absent);
+        let is_possible = self.can_start_without(&absent, members.len());
+        // Nothing is promised without more members than the level can do without.
+        let assembled = assembled
+            .map_err(|fault| if is_possible { fault } else { fault.blame(Blame::Tool) })?;
+        if !is_possible {
+            assembled.stop()?;
+            return Err(StepError::new("the array lacks its journal").blame(Blame::Tool));
+        }
+        let array = self.array.insert(assembled);
+        if self.options.policy == Policy::Bitmap {
+            array.keep_bitmap()?;
+        }
         if has_copies && !is_held {
             array.wait_for_resync()?;
         }
@@ -251,11 +253,6 @@ impl Component for Md {
         self.array.take().map_or(Ok(()), |array| array.stop())
     }
 
-    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, StepError> {
-        self.is_after_crash = true;
-        Ok(Recovery::Clean)
-    }
-
     fn surface(&self) -> Surface {
         let node = self.array.as_ref().map(|array| array.node().to_owned());
         node.map_or(Surface::Child, Surface::Block)
@@ -264,6 +261,7 @@ impl Component for Md {
     fn facts(&self) -> Facts {
         Facts::default()
             .programs([self.tool(2).path()])
+            .can_lose(self.options.level.can_lose as u32)
             .buffers_are_places(false)
             .unobserved("what the layers above an array have not submitted to it")
     }

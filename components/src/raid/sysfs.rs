@@ -44,18 +44,27 @@ pub(super) struct AssembledArray {
     node: PathBuf,
 }
 
+/// The manner in which an array starts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// It starts even if it was not clean and md leaves out a member.
+    pub is_forced: bool,
+    /// A resync or a recovery begins and does not go on.
+    pub is_resync_held: bool,
+}
+
 impl AssembledArray {
-    /// Assembles an array of these members and starts it. `None` is a member that is missing, and a
-    /// member whose superblock cannot be read is left out. An array that lacks a member for one of
-    /// these reasons starts even if it was not clean. With `is_resync_held` a resync or a recovery
-    /// begins and does not go on.
+    /// Assembles an array of these members and starts it. A member whose superblock cannot be read
+    /// is left out, and its number is added to `absent`. Such an array starts even if it was not
+    /// clean.
     ///
     /// # Errors
     /// md refuses all members or the array. Nothing is left.
     pub fn assemble(
         name: &str,
-        members: &[Option<PathBuf>],
-        is_resync_held: bool,
+        members: &[PathBuf],
+        start: Start,
+        absent: &mut Vec<usize>,
     ) -> Result<AssembledArray, StepError> {
         if name.len() > LONGEST_NAME {
             let text = format!(
@@ -67,7 +76,7 @@ impl AssembledArray {
             StepError::new(format!("md cannot make the array {name}: {error}")).blame(Blame::Tool)
         })?;
         let array = AssembledArray::named(name);
-        match array.start(members, is_resync_held) {
+        match array.start(members, start, absent) {
             Ok(()) => Ok(array),
             Err(fault) => {
                 // It is removed even if nothing of it has started.
@@ -85,25 +94,29 @@ impl AssembledArray {
         }
     }
 
-    fn start(&self, members: &[Option<PathBuf>], is_resync_held: bool) -> Result<(), StepError> {
+    fn start(
+        &self,
+        members: &[PathBuf],
+        Start { is_forced, is_resync_held }: Start,
+        absent: &mut Vec<usize>,
+    ) -> Result<(), StepError> {
         self.set("metadata_version", METADATA)?;
-        let present: Vec<&PathBuf> = members.iter().flatten().collect();
-        let mut refused = Vec::new();
-        for member in &present {
+        let mut refused = None;
+        for (at, member) in members.iter().enumerate() {
             let device = fs::metadata(member).map_err(|error| {
                 StepError::new(format!("{}: {error}", member.display())).blame(Blame::Tool)
             })?;
             let number = device.rdev();
             let text = format!("{}:{}", libc::major(number), libc::minor(number));
             if let Err(fault) = self.set("new_dev", &text) {
-                refused.push(fault.of(&member.display().to_string()));
+                absent.push(at);
+                refused.get_or_insert(fault.of(&member.display().to_string()));
             }
         }
-        let joined = present.len() - refused.len();
-        match refused.into_iter().next() {
-            Some(first) if joined == 0 => return Err(first),
+        match refused {
+            Some(first) if absent.len() == members.len() => return Err(first),
             // mdadm goes on without a member whose superblock cannot be read.
-            _ => start_dirty_degraded(joined < members.len())?,
+            _ => start_dirty_degraded(is_forced || !absent.is_empty())?,
         }
         if is_resync_held {
             // A read-only array runs and begins no resync.
@@ -118,6 +131,14 @@ impl AssembledArray {
     /// Returns the block device.
     pub fn node(&self) -> &Path {
         &self.node
+    }
+
+    /// Stops the timer that clears bits of the bitmap. It would write by itself.
+    ///
+    /// # Errors
+    /// The array has no bitmap.
+    pub fn keep_bitmap(&self) -> Result<(), StepError> {
+        self.set("bitmap/time_base", "86400")
     }
 
     /// Waits until no resync and no recovery is going on.

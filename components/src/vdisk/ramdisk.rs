@@ -7,7 +7,7 @@ use explode_kernel::{CompletionTiming, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::faults::kernel::KernelFaults;
-use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
+use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaFaults, MediaSite, MediaView};
 use explode_runtime::stack::{
     Abilities, AsShell, Below, Component, ComponentDef, ComponentMaker, Facts, Inspect, ShellLayer,
     Surface,
@@ -151,7 +151,7 @@ impl AsShell for RamDiskComponent {
 }
 
 impl Inspect for RamDiskComponent {
-    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaSite> {
         medium.disk(self.sectors)
     }
 }

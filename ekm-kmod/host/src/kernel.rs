@@ -3,19 +3,22 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::thread;
+use std::time::Duration;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Image, ReadFault, ReadRange, Recording};
+use explode_ramdisk::{Condition, Damage, Disk, Event, Image, ReadRange, Recording};
 
 use super::machine::KernelMachine;
+use super::scheduling::yield_to_others;
 use super::threads::HeldThreads;
 use crate::calls::KernelCall;
 use crate::disk_model::{CompletionTiming, DiskModel};
 use crate::handed_over::HandedOverChoices;
-use explode_runtime::base::StepError;
+use crate::rdd::RddDisk;
+use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, KernelSide, Side};
 
 /// The state of the record of reads.
@@ -47,6 +50,9 @@ pub(crate) struct KernelDiskState {
     pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
     /// The state of the record of reads.
     noting: Cell<ReadTracking>,
+    /// True if a disk has failed under the stack. Threads of the layers above then react by
+    /// themselves.
+    has_failed_disk: Cell<bool>,
     /// The previous source of random numbers.
     random: Option<Random>,
     /// The sequence of choices, while it is handed over to the kernel.
@@ -56,6 +62,26 @@ pub(crate) struct KernelDiskState {
 }
 
 impl KernelDisks {
+    /// Waits until the layers above have reacted to a disk that has failed: until no other task can
+    /// run and no event was logged for some ticks. Such a layer may wait for a grace period of RCU
+    /// before it writes its superblock again.
+    fn wait_for_reaction(&self) -> Result<(), StepError> {
+        const QUIET: u32 = 2;
+        const PAUSE: Duration = Duration::from_millis(6);
+        let machine = &self.0.machine;
+        let (mut logged, mut quiet) = (machine.logged()?, 0);
+        while quiet < QUIET {
+            yield_to_others().map_err(|error| {
+                StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+            })?;
+            thread::sleep(PAUSE);
+            let now = machine.logged()?;
+            quiet = if now == logged { quiet + 1 } else { 0 };
+            logged = now;
+        }
+        Ok(())
+    }
+
     pub(crate) fn new(
         machine: Rc<KernelMachine>,
         side: Side,
@@ -74,6 +100,7 @@ impl KernelDisks {
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
         let noting = Cell::new(ReadTracking::No);
+        let has_failed_disk = Cell::new(false);
         let (handed, threads) = (RefCell::default(), RefCell::default());
         let followed = RefCell::default();
         KernelDisks(Rc::new(KernelDiskState {
@@ -84,6 +111,7 @@ impl KernelDisks {
             recording,
             followed,
             noting,
+            has_failed_disk,
             random,
             handed,
             threads,
@@ -174,6 +202,9 @@ impl DiskSet for KernelDisks {
 
     fn take_log(&self) -> Result<Vec<Event>, StepError> {
         let KernelDiskState { machine, side, attached, recording, followed, .. } = &*self.0;
+        if self.0.has_failed_disk.get() {
+            self.wait_for_reaction()?;
+        }
         match recording.get() {
             Recording::Off => Ok(Vec::new()),
             Recording::Operations => machine.take_operations(&followed.borrow()),
@@ -223,9 +254,21 @@ impl DiskSet for KernelDisks {
         Ok(Some(reads))
     }
 
-    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError> {
+    fn damage(&self, dev: u32, damage: &Damage) -> Result<(), StepError> {
         let KernelDiskState { machine, side, .. } = &*self.0;
-        machine.damage(*side, dev, sectors, fault)
+        self.0.has_failed_disk.set(self.0.has_failed_disk.get() || damage.is_of_disk());
+        machine.damage(*side, dev, damage)
+    }
+
+    fn has_lost_disk(&self) -> bool {
+        let KernelDiskState { machine, side, attached, .. } = &*self.0;
+        let condition = |dev: &u32| machine.restored(*side, *dev, RddDisk::condition);
+        attached.borrow().keys().filter_map(condition).any(|is| is != Condition::Sound)
+    }
+
+    fn is_damaged(&self, dev: u32) -> bool {
+        let KernelDiskState { machine, side, .. } = &*self.0;
+        machine.restored(*side, dev, RddDisk::is_damaged).unwrap_or_default()
     }
 
     fn hold_still(&self, still: bool) -> Result<(), StepError> {

@@ -7,7 +7,6 @@ use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use explode_ekm_abi::wire::{
     FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED, KIND_BUFFER,
     KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
-use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
+use explode_ramdisk::{Damage, Disk, Event, Flushes};
 
 use super::disk_model::{CompletionTiming, DiskModel};
 use super::ekm::{self, Ekm};
@@ -308,15 +307,14 @@ impl KernelMachine {
         change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
-    /// Makes sectors of an attached disk bad.
-    pub(crate) fn damage(
-        &self,
-        side: Side,
-        dev: u32,
-        sectors: Range<u64>,
-        fault: ReadFault,
-    ) -> Result<(), StepError> {
-        self.change_disk(side, dev, |disk| disk.damage(&self.control, sectors, fault))
+    /// Damages an attached disk.
+    pub(crate) fn damage(&self, side: Side, dev: u32, damage: &Damage) -> Result<(), StepError> {
+        self.change_disk(side, dev, |disk| disk.damage(&self.control, damage))
+    }
+
+    /// Returns what `ask` says of a disk. `None` if it is not attached.
+    pub(crate) fn restored<T>(&self, side: Side, dev: u32, ask: fn(&RddDisk) -> T) -> Option<T> {
+        self.side_disks(side).borrow().disks.get(&dev).map(ask)
     }
 
     /// Starts logging a disk's events.

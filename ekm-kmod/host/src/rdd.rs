@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
     BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_BY_CHOICE, ENDS_BY_CHOICE_NOT_YET,
-    ENDS_LATE, ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
+    ENDS_LATE, ENDS_NOT_YET, FAULT_GONE, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
 };
-use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
+use explode_ramdisk::{BLOCK_BYTES, Condition, Damage, Disk, DiskFault, ReadFault, SECTOR_BYTES};
 use libc::{EIO, ENOSPC};
 use nix::errno::Errno;
 
@@ -156,39 +156,48 @@ impl RddDisk {
                 FaultSpec { disk: self.spec.disk, ..FaultSpec::default() },
             )?;
         }
-        let bad: Vec<u64> = wanted.unreadable().collect();
-        bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
-    }
-
-    /// Makes sectors bad. The disk may be open. Sectors that were read before stay in the reader's
-    /// cache.
-    pub fn damage(
-        &mut self,
-        control: &File,
-        sectors: Range<u64>,
-        fault: ReadFault,
-    ) -> Result<(), Errno> {
-        self.contents(control)?;
-        self.known.damage(sectors.clone(), fault);
-        match fault {
-            ReadFault::Unreadable => self.make_unreadable(control, sectors),
-            ReadFault::Garbage { .. } => {
-                for sector in sectors {
-                    self.map.write(sector as usize * SECTOR_BYTES, self.known.sector(sector));
-                }
-                Ok(())
-            }
+        if wanted.condition() == Condition::Failed {
+            return self.fault(control, FAULT_GONE, 0..self.spec.sectors);
         }
+        let mut bad = wanted.unreadable();
+        bad.try_for_each(|sector| self.fault(control, FAULT_UNREADABLE, sector..sector + 1))
     }
 
-    fn make_unreadable(&mut self, control: &File, sectors: Range<u64>) -> Result<(), Errno> {
-        let (sector, sectors) = (sectors.start, sectors.end - sectors.start);
-        let kind = FAULT_UNREADABLE;
+    /// Damages the disk, which may be open. What was read before stays in the reader's cache.
+    pub fn damage(&mut self, control: &File, damage: &Damage) -> Result<(), Errno> {
+        let sectors = match damage {
+            Damage::Disk(DiskFault::Missing) => return Ok(()),
+            Damage::Disk(DiskFault::Failed | DiskFault::Stale) => {
+                return self.fault(control, FAULT_GONE, 0..self.spec.sectors);
+            }
+            Damage::Sectors(sectors, _) => sectors.clone(),
+        };
+        self.contents(control)?;
+        self.known.damage(damage);
+        if let Damage::Sectors(_, ReadFault::Unreadable) = damage {
+            return self.fault(control, FAULT_UNREADABLE, sectors);
+        }
+        for sector in sectors {
+            self.map.write(sector as usize * SECTOR_BYTES, self.known.sector(sector));
+        }
+        Ok(())
+    }
+
+    /// Returns the condition of the disk when it was restored.
+    pub fn condition(&self) -> Condition {
+        self.known.condition()
+    }
+
+    /// Returns true if the disk, or a sector of it, had a fault when it was restored.
+    pub fn is_damaged(&self) -> bool {
+        self.known.is_damaged()
+    }
+
+    fn fault(&mut self, control: &File, kind: u32, sectors: Range<u64>) -> Result<(), Errno> {
+        let (disk, sector) = (self.spec.disk, sectors.start);
+        let sectors = sectors.end - sector;
         self.faulty = true;
-        user::fault(
-            control.as_fd(),
-            FaultSpec { disk: self.spec.disk, kind, sector, sectors, seed: 0 },
-        )
+        user::fault(control.as_fd(), FaultSpec { disk, kind, sector, sectors, seed: 0 })
     }
 
     /// Returns the blocks that were read since the last call, in order of the first read.

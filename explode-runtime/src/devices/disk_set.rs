@@ -2,10 +2,9 @@
 
 use std::any::Any;
 use std::fmt;
-use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, ReadFault, ReadRange, Storage};
+use explode_ramdisk::{Damage, Event, Image, ReadRange, Storage};
 
 use super::kernel_side::KernelSide;
 use crate::base::{Blame, StepError};
@@ -45,11 +44,17 @@ pub trait DiskSet: fmt::Debug {
     /// Returns an error if the kernel does not supply them.
     fn take_reads(&self) -> Result<Option<Vec<ReadRange>>, StepError>;
 
-    /// Makes sectors of the medium bad.
+    /// Damages the medium of a device.
     ///
     /// # Errors
     /// Returns an error if the driver is too old or has too many faults.
-    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError>;
+    fn damage(&self, dev: u32, damage: &Damage) -> Result<(), StepError>;
+
+    /// Returns true if a device had failed as a whole, or was away, when the stack was built.
+    fn has_lost_disk(&self) -> bool;
+
+    /// Returns true if the device, or a sector of it, had a fault when the stack was built.
+    fn is_damaged(&self, dev: u32) -> bool;
 
     /// Stops late writes from completing while crash disks are checked (`still`), or lets them
     /// continue. Does nothing on disks without late writes.

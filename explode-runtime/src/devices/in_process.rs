@@ -2,10 +2,9 @@
 
 use std::any::Any;
 use std::fs;
-use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, ReadFault, ReadRange, Recording, Storage};
+use explode_ramdisk::{Damage, Event, Image, ReadRange, Recording, Storage};
 
 use super::backend::{Backend, Backends, HostId};
 use super::disk_set::{Devices, DiskSet};
@@ -95,9 +94,17 @@ impl DiskSet for Storage {
         Ok(Storage::take_reads(self))
     }
 
-    fn damage(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), StepError> {
-        Storage::damage(self, dev, sectors, fault);
+    fn damage(&self, dev: u32, damage: &Damage) -> Result<(), StepError> {
+        Storage::damage(self, dev, damage);
         Ok(())
+    }
+
+    fn has_lost_disk(&self) -> bool {
+        Storage::has_lost_disk(self)
+    }
+
+    fn is_damaged(&self, dev: u32) -> bool {
+        Storage::is_damaged(self, dev)
     }
 
     fn fence(&self) {

@@ -5,9 +5,8 @@
 //! depend on strategies or reports.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
-use explode_ramdisk::{Event, Image, ReadFault};
+use explode_ramdisk::{Damage, Event, Image};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::contradiction::{contradiction, tool};
@@ -298,12 +297,12 @@ impl<'a> CrashPipeline<'a> {
         Ok(&self.write_set)
     }
 
-    /// Makes sectors of a medium go bad. `name` is the name of the fault in the log.
-    pub(crate) fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+    /// Damages the medium of a device. `name` is the name of the fault in the log.
+    pub(crate) fn damage(&mut self, dev: u32, damage: Damage, name: &str) {
+        self.write_set.damage(dev, &damage);
         if let Some(reader) = &mut self.reader {
-            reader.damage(dev, sectors.clone(), fault);
+            reader.damage(dev, damage);
         }
-        self.write_set.damage(dev, sectors, fault);
         let mark = Event::Mark { name: format!("fault {name}") };
         hash_event(&mark, &mut self.log_hash);
         self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));

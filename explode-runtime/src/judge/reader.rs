@@ -1,8 +1,6 @@
 //! The log of a unit for its checker: all events since the start, and the checker's marks (EX-65).
 
-use std::ops::Range;
-
-use explode_ramdisk::{Event, ReadFault};
+use explode_ramdisk::{Damage, Event};
 
 use super::contradiction::{contradiction, tool};
 use crate::base::StepError;
@@ -17,8 +15,8 @@ pub(super) struct LogReader {
     /// The write set before the first event.
     begun: WriteSet,
     events: Vec<Event>,
-    /// Sectors that have gone bad, each with the number of events before.
-    spoils: Vec<(usize, u32, Range<u64>, ReadFault)>,
+    /// The damage to devices, each with the number of events before.
+    damages: Vec<(usize, u32, Damage)>,
     /// The number of events that the checker has read.
     read: usize,
 }
@@ -41,7 +39,7 @@ pub(super) fn mark(name: &str) -> Event {
 impl LogReader {
     /// Returns the reader of a log that begins with this write set.
     pub fn new(begun: WriteSet) -> LogReader {
-        LogReader { begun, events: Vec::new(), spoils: Vec::new(), read: 0 }
+        LogReader { begun, events: Vec::new(), damages: Vec::new(), read: 0 }
     }
 
     /// Appends events.
@@ -49,9 +47,9 @@ impl LogReader {
         self.events.extend_from_slice(events);
     }
 
-    /// Records that sectors go bad at this point of the log.
-    pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
-        self.spoils.push((self.events.len(), dev, sectors, fault));
+    /// Records damage to a device at this point of the log.
+    pub fn damage(&mut self, dev: u32, damage: Damage) {
+        self.damages.push((self.events.len(), dev, damage));
     }
 
     /// Returns the events since the last call.
@@ -77,17 +75,17 @@ impl LogReader {
             |event: &Event| matches!(event, Event::Mark { name } if name.starts_with(MARK));
         let from = self.events[..at].iter().rposition(is_mark).map_or(0, |before| before + 1);
         let mut write_set = self.begun.clone();
-        let mut spoils = self.spoils.iter().peekable();
+        let mut damages = self.damages.iter().peekable();
         for (index, event) in self.events[..at].iter().enumerate() {
-            while let Some((_, dev, sectors, fault)) = spoils.next_if(|spoil| spoil.0 <= index) {
-                write_set.damage(*dev, sectors.clone(), *fault);
+            while let Some((_, dev, damage)) = damages.next_if(|damage| damage.0 <= index) {
+                write_set.damage(*dev, damage);
             }
             write_set
                 .apply(event)
                 .map_err(|error| contradiction(LogContradiction { index, error }))?;
         }
-        for (_, dev, sectors, fault) in spoils.filter(|spoil| spoil.0 <= at) {
-            write_set.damage(*dev, sectors.clone(), *fault);
+        for (_, dev, damage) in damages.filter(|damage| damage.0 <= at) {
+            write_set.damage(*dev, damage);
         }
         Ok(AtMark { write_set, recent: self.events[from..at].to_vec() })
     }

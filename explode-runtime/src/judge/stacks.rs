@@ -68,7 +68,7 @@ impl CrashStacks<'_> {
         let mut stopped = false;
         let mut reads = None;
         let mut refused = None;
-        let damaged = image.has_unreadable();
+        let damaged = image.is_damaged();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let settings = &self.plan.settings;
             let restore = debug_span!("restore").entered();
@@ -104,7 +104,7 @@ impl CrashStacks<'_> {
             Ok(Ok(Recovery::Clean)) => CheckEnding::Ok,
             Ok(Ok(Recovery::Repaired)) => CheckEnding::Repaired,
             Ok(Err(CheckError::Violation(violation))) => CheckEnding::Violated(violation),
-            // With an unreadable block the only promise is an error.
+            // On a damaged disk the only promise is an error.
             Ok(Err(CheckError::Broken(_))) if damaged => CheckEnding::Ok,
             Ok(Err(CheckError::Broken(why))) => CheckEnding::Broken(why),
             Ok(Err(CheckError::Stop)) if stopped => CheckEnding::Stopped,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::as_shell::ShellLayer;
 use crate::base::StepError;
-use crate::faults::media::{MediaBlock, MediaView};
+use crate::faults::media::{MediaSite, MediaView};
 
 /// The abilities of a component in its present state, mounted or not. They are requested anew for
 /// each use. The default has none.
@@ -83,7 +83,7 @@ pub trait Inspect {
 
     /// Returns the blocks that hold the component's contents and may go bad. The order is the same
     /// in every run.
-    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaSite> {
         let _ = medium;
         Vec::new()
     }

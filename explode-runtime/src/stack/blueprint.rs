@@ -58,6 +58,7 @@ impl Blueprint {
             layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, maker });
             made.push(component);
         }
+        every_disk_can_be_lost(&layers)?;
         // Children precede their parents.
         for at in (0..layers.len()).rev() {
             if !(layers[at].buffers && layers[at].facts.buffers_are_places) {
@@ -76,6 +77,25 @@ impl Blueprint {
         };
         self.layers.iter().map(component).collect()
     }
+}
+
+/// Checks that a disk that may fail as a whole is below a layer that can do without a disk. On other
+/// stacks nothing can be promised after it, so nothing could be checked.
+fn every_disk_can_be_lost(layers: &[PlannedLayer]) -> Result<(), UsageError> {
+    let mut is_redundant = vec![false; layers.len()];
+    for at in (0..layers.len()).rev() {
+        let layer = &layers[at];
+        let is_below = is_redundant[at] || layer.facts.can_lose > 0;
+        layer.children.iter().for_each(|child| is_redundant[*child] |= is_below);
+        if layer.facts.faults.media.is_of_disk() && !is_redundant[at] {
+            return Err(UsageError(format!(
+                "{}: 'faults' lets the disk fail, and no layer above can do without it; put it \
+                 below an array with redundancy, or use faults = \"unreadable\"",
+                layer.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for Blueprint {

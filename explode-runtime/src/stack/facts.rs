@@ -40,6 +40,9 @@ pub struct Facts {
     /// anything else (files, a clock, random numbers without a seed), every check on the stack is
     /// made, because no verdict can be reused.
     pub reads_only_its_disks: bool,
+    /// The number of disks that the component can do without. 0 unless it is an array with
+    /// redundancy.
+    pub can_lose: u32,
     /// The faults that the component's options allow.
     pub faults: FaultMenu,
 }
@@ -56,6 +59,7 @@ impl Default for Facts {
             buffers_are_places: true,
             starts_populated: false,
             reads_only_its_disks: true,
+            can_lose: 0,
             faults: FaultMenu::default(),
         }
     }
@@ -106,6 +110,11 @@ impl Facts {
     /// Sets whether the component depends only on its devices and its children.
     pub fn reads_only_its_disks(self, reads_only_its_disks: bool) -> Facts {
         Facts { reads_only_its_disks, ..self }
+    }
+
+    /// Sets the number of disks that the component can do without.
+    pub fn can_lose(self, can_lose: u32) -> Facts {
+        Facts { can_lose, ..self }
     }
 
     /// Sets the faults of the component's devices that may happen before a mutate.

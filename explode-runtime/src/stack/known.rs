@@ -17,7 +17,7 @@ use crate::base::StepError;
 use crate::events::CallLog;
 use crate::faults::background::BackgroundWork;
 use crate::faults::kernel::KernelFaults;
-use crate::faults::media::{MediaBlock, MediaFaults, MediaView};
+use crate::faults::media::{MediaFaults, MediaSite, MediaView};
 use crate::verdict::{ExcludedPromises, Profile};
 
 /// Paths in the root directory that mkfs creates for the file system itself. e2fsck and fsck.minix
@@ -66,7 +66,12 @@ impl Stack {
         self.levels.iter().flat_map(|level| level.plan.facts.programs.clone()).collect()
     }
 
-    /// Returns true if a leaf has blocks that may go bad.
+    /// Returns the number of disks that the stack can do without.
+    pub(crate) fn can_lose(&self) -> u32 {
+        self.levels.iter().map(|level| level.plan.facts.can_lose).max().unwrap_or(0)
+    }
+
+    /// Returns true if a leaf has blocks that may go bad, or a disk that may fail.
     pub(crate) fn may_go_bad(&self) -> bool {
         self.levels.iter().any(|level| !level.plan.facts.faults.media.is_sound())
     }
@@ -85,14 +90,19 @@ impl Stack {
 
     /// Returns the blocks that may go bad, layer by layer, bottom first. `durable` holds the
     /// durable contents of the devices.
-    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(MediaFaults, MediaBlock)> {
+    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(MediaFaults, MediaSite)> {
         let of = |level: &MountedLayer| {
             let MountedLayer { plan, component, .. } = level;
             let PlannedLayer { name, facts, first_device, .. } = &**plan;
             let media = facts.faults.media;
             let block_bytes = self.rules.block_bytes;
-            let medium =
-                MediaView { layer: name, first_device: *first_device, durable, block_bytes };
+            let medium = MediaView {
+                layer: name,
+                first_device: *first_device,
+                faults: media,
+                durable,
+                block_bytes,
+            };
             let inspect = component.abilities().inspect.filter(|_| !media.is_sound());
             let sites = inspect.map_or_else(Vec::new, |inspect| inspect.media_sites(&medium));
             sites.into_iter().map(move |site| (media, site))

@@ -12,7 +12,7 @@ use super::abilities::{Abilities, Inspect};
 use super::component::{Below, Component, Surface};
 use super::facts::Facts;
 use crate::base::{Mode, OptionDef, Options, StepError, UsageError};
-use crate::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
+use crate::faults::media::{MEDIA_OPTIONS, MediaFaults, MediaSite, MediaView};
 use crate::stack::ComponentDef;
 use crate::writeset::{Atom, DeviceRules};
 
@@ -95,7 +95,7 @@ impl Inspect for SimFilesComponent {
     }
 
     /// Returns the blocks of files. Names and sizes do not go bad.
-    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaSite> {
         let files = self.files.iter().flat_map(|files| files.list());
         files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()
     }

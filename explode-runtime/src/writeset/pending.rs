@@ -47,6 +47,14 @@ impl PendingPieces {
         self.pieces.iter().filter(|(_, piece)| touches(piece)).map(|(serial, _)| *serial).collect()
     }
 
+    /// Removes the pieces that are only dirty, and all locks.
+    pub fn forget_dirty(&mut self) {
+        let dirty = self.pieces.iter().filter(|(_, piece)| piece.only_dirty);
+        let dirty: Vec<u64> = dirty.map(|(serial, _)| *serial).collect();
+        dirty.into_iter().for_each(|serial| drop(self.remove(serial)));
+        self.locked = RangeSet::new();
+    }
+
     /// Returns the pieces that a flush submitted now makes durable, oldest first.
     pub fn acknowledged(&self) -> Vec<u64> {
         self.pieces

@@ -1,10 +1,10 @@
 //! The durable contents and the pending pieces of all devices, as the events of a log change them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
+use explode_ramdisk::{Condition, Damage, DiskFault, Event, Flags, Image, Payload, SECTOR_BYTES};
 
 use super::event_error::Contradiction;
 use super::limits::{MOST_IN_FLIGHT, MOST_IN_WORLDS, MOST_PIECES, MOST_UNSTARTED};
@@ -25,6 +25,9 @@ pub struct WriteSet {
     most_pieces: u64,
     /// The sum of [`InFlight::size`] over all requests.
     in_flight: u64,
+    /// The devices that have failed as a whole. A request to them changes nothing that a crash
+    /// leaves.
+    failed: BTreeSet<u32>,
 }
 
 impl WriteSet {
@@ -39,6 +42,7 @@ impl WriteSet {
             instant: 0,
             most_pieces: MOST_PIECES,
             in_flight: 0,
+            failed: BTreeSet::new(),
         }
     }
 
@@ -51,8 +55,8 @@ impl WriteSet {
 
     /// Returns a write set at the same instant, with `image` durable and nothing pending.
     pub(crate) fn settled(&self, image: Image) -> WriteSet {
-        let most_pieces = self.most_pieces;
-        WriteSet { instant: self.instant, most_pieces, ..WriteSet::new(image, self.rules) }
+        let (most_pieces, failed) = (self.most_pieces, self.failed.clone());
+        WriteSet { instant: self.instant, most_pieces, failed, ..WriteSet::new(image, self.rules) }
     }
 
     /// Returns the number of events applied so far, without marks. It identifies this instant.
@@ -65,6 +69,12 @@ impl WriteSet {
         self.may_apply(event)?;
         if !matches!(event, Event::Mark { .. }) {
             self.instant += 1;
+        }
+        if self.is_out_of_reach(event) {
+            if let Event::Submit { id, dev, .. } | Event::Flush { id, dev } = event {
+                self.start(*id, *dev, Vec::new(), Flags::NONE);
+            }
+            return Ok(());
         }
         match event {
             Event::Dirty { dev, sector, data } => {
@@ -108,10 +118,39 @@ impl WriteSet {
         self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
     }
 
-    /// Makes sectors of the medium bad (fault-model.md, section 11). A piece that is written to
-    /// them makes them good again.
-    pub fn damage(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
-        self.durable.disk_mut(dev).damage(sectors, fault);
+    /// Damages the medium of a device (fault-model.md, section 11). A piece that is written to bad
+    /// sectors makes them good again. Nothing reaches a device that has failed as a whole.
+    pub fn damage(&mut self, dev: u32, damage: &Damage) {
+        self.durable.disk_mut(dev).damage(damage);
+        let Damage::Disk(fault) = damage else { return };
+        self.failed.insert(dev);
+        match fault {
+            // What was submitted is in the disk's cache or on its medium.
+            DiskFault::Stale => self.device(dev).forget_dirty(),
+            DiskFault::Failed | DiskFault::Missing => {
+                self.devices.remove(&dev);
+                let requests = self.requests.values_mut().filter(|request| request.dev == dev);
+                for request in requests {
+                    self.in_flight -= request.size;
+                    *request = InFlight::of_nothing(dev, request.submitted);
+                }
+            }
+        }
+    }
+
+    /// Returns true if the event is a request to a device that does not answer, or changes buffers
+    /// that can never be written.
+    fn is_out_of_reach(&self, event: &Event) -> bool {
+        let (Event::Dirty { dev, .. }
+        | Event::Clean { dev, .. }
+        | Event::Lock { dev, .. }
+        | Event::Unlock { dev, .. }
+        | Event::Submit { dev, .. }
+        | Event::Flush { dev, .. }) = event
+        else {
+            return false;
+        };
+        self.failed.contains(dev) || self.durable.condition(*dev) == Condition::Failed
     }
 
     fn may_apply(&self, event: &Event) -> Result<(), Contradiction> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Mode, OptionDef, StepError};
-use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaBlock, MediaFaults, MediaView};
+use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaFaults, MediaSite, MediaView};
 use explode_runtime::stack::{
     Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface,
 };
@@ -48,7 +48,7 @@ impl Component for Disk {
 }
 
 impl Inspect for Disk {
-    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaBlock> {
+    fn media_sites(&self, medium: &MediaView<'_>) -> Vec<MediaSite> {
         medium.disk(BLOCKS * 8)
     }
 }

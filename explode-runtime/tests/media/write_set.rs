@@ -1,6 +1,7 @@
-//! A bad block on crash disks: it is bad until a write has reached it.
+//! Faults on crash disks: a block is bad until a write has reached it, and nothing reaches a disk
+//! that has failed.
 
-use explode_ramdisk::{Disk, Event, Flags, Image, Payload, ReadFault};
+use explode_ramdisk::{Damage, Disk, DiskFault, Event, Flags, Image, Payload, ReadFault};
 use explode_runtime::crash::{Instants, SampleLimits, walk};
 use explode_runtime::writeset::{DeviceRules, WriteSet};
 
@@ -22,6 +23,15 @@ fn disks(write_set: &WriteSet) -> Vec<(bool, u8)> {
     found
 }
 
+/// Returns the crash disks of this instant, in order.
+fn disks_of(write_set: &WriteSet) -> Vec<Image> {
+    let mut found = Vec::new();
+    let limits = SampleLimits::default();
+    walk(&mut write_set.clone(), &[], Instants::Now, &limits, |disk| found.push(disk.image()))
+        .unwrap();
+    found
+}
+
 fn write(id: u64, letter: u8) -> [Event; 2] {
     let payload = Payload::Data(vec![letter; 4096].into());
     [
@@ -39,7 +49,7 @@ fn flush(id: u64) -> [Event; 2] {
 fn a_block_is_bad_until_a_write_has_reached_it() {
     let mut write_set = WriteSet::new(image(1), DeviceRules::default());
     let sound = write_set.durable().identity();
-    write_set.damage(0, 0..8, ReadFault::Unreadable);
+    write_set.damage(0, &Damage::Sectors(0..8, ReadFault::Unreadable));
     assert_ne!(write_set.durable().identity(), sound);
     assert_eq!(disks(&write_set), [(false, 1)]);
     let mut apply = |events: [Event; 2]| {
@@ -61,7 +71,7 @@ fn a_block_is_bad_until_a_write_has_reached_it() {
 fn each_sector_heals_by_itself() {
     let mut disk = Disk::from_bytes(&[1; 4096]);
     let sound = disk.identity();
-    disk.damage(0..8, ReadFault::Unreadable);
+    disk.damage(&Damage::Sectors(0..8, ReadFault::Unreadable));
     disk.write(2, &[1; 1024]);
     assert_eq!(disk.unreadable().collect::<Vec<_>>(), [0, 1, 4, 5, 6, 7]);
     assert!(
@@ -79,7 +89,7 @@ fn each_sector_heals_by_itself() {
 fn garbage_is_the_same_for_the_same_seed_and_goes_when_it_is_overwritten() {
     let spoilt = |seed| {
         let mut disk = Disk::from_bytes(&[1; 4096]);
-        disk.damage(0..8, ReadFault::Garbage { seed });
+        disk.damage(&Damage::Sectors(0..8, ReadFault::Garbage { seed }));
         disk
     };
     let (disk, again, other) = (spoilt(1), spoilt(1), spoilt(2));
@@ -87,7 +97,49 @@ fn garbage_is_the_same_for_the_same_seed_and_goes_when_it_is_overwritten() {
     assert_ne!(disk, other);
     assert_ne!(disk.sector(0), disk.sector(1));
     let mut write_set = WriteSet::new(image(1), DeviceRules::default());
-    write_set.damage(0, 0..8, ReadFault::Garbage { seed: 1 });
+    write_set.damage(0, &Damage::Sectors(0..8, ReadFault::Garbage { seed: 1 }));
     write(1, 2).iter().for_each(|event| write_set.apply(event).unwrap());
     assert_eq!(disks(&write_set), [(true, disk.sector(0)[0]), (true, 2)]);
+}
+
+/// Nothing that is sent to a failed disk later is on a crash disk. What a stale disk had in its cache
+/// may be there; a later flush has no effect on it.
+#[test]
+fn nothing_reaches_a_disk_that_has_failed() {
+    for (fault, after) in [
+        (DiskFault::Failed, vec![(false, 1)]),
+        (DiskFault::Missing, vec![(false, 1)]),
+        (DiskFault::Stale, vec![(true, 1), (true, 2)]),
+    ] {
+        let mut write_set = WriteSet::new(image(1), DeviceRules::default());
+        let apply = |write_set: &mut WriteSet, events: &[Event]| {
+            events.iter().for_each(|event| write_set.apply(event).unwrap());
+        };
+        apply(&mut write_set, &write(1, 2));
+        let dirty = Event::Dirty { dev: 0, sector: 0, data: vec![3; 4096].into() };
+        apply(&mut write_set, &[dirty]);
+        let [submit, complete] = write(2, 4);
+        write_set.damage(0, &Damage::Disk(fault));
+        assert_eq!(disks(&write_set), after, "{fault:?}");
+        apply(&mut write_set, &[submit, complete]);
+        apply(&mut write_set, &flush(3));
+        assert_eq!(disks(&write_set), after, "{fault:?}");
+        // A crash during recovery: a stale disk is written again.
+        let base = disks_of(&write_set).swap_remove(0);
+        let mut nested = WriteSet::new(base, DeviceRules::default());
+        apply(&mut nested, &write(1, 5));
+        let kept = disks(&nested).iter().any(|(_, letter)| *letter == 5);
+        assert_eq!(kept, fault == DiskFault::Stale, "{fault:?}");
+    }
+}
+
+/// A request that is in flight when its disk fails ends without an effect.
+#[test]
+fn a_request_in_flight_fails_with_its_disk() {
+    let mut write_set = WriteSet::new(image(1), DeviceRules::default());
+    let [submit, complete] = write(1, 2);
+    write_set.apply(&submit).unwrap();
+    write_set.damage(0, &Damage::Disk(DiskFault::Failed));
+    write_set.apply(&complete).unwrap();
+    assert_eq!(disks(&write_set), [(false, 1)]);
 }

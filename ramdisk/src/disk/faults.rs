@@ -1,4 +1,4 @@
-//! The faults of a disk's sectors.
+//! The faults of a disk and of its sectors.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,25 +6,41 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use super::Disk;
-use crate::fault::{garbage, mark};
-use crate::{Identity, ReadFault, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity};
+use crate::fault::{Condition, garbage, mark};
+use crate::{Damage, Identity, ReadFault, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity};
 
 impl Disk {
-    /// Makes sectors of the medium bad.
-    pub fn damage(&mut self, sectors: Range<u64>, fault: ReadFault) {
-        match fault {
-            ReadFault::Garbage { seed } => {
-                sectors.for_each(|sector| self.write(sector, &garbage(seed, sector)))
+    /// Damages the disk as a crash leaves it. A disk that is out of reach only until the crash has
+    /// its contents.
+    pub fn damage(&mut self, damage: &Damage) {
+        match damage {
+            Damage::Sectors(sectors, ReadFault::Garbage { seed }) => {
+                sectors.clone().for_each(|sector| self.write(sector, &garbage(*seed, sector)))
             }
-            ReadFault::Unreadable => {
+            Damage::Sectors(sectors, ReadFault::Unreadable) => {
                 let set = Arc::make_mut(self.unreadable.get_or_insert_default());
-                for sector in sectors {
+                for sector in sectors.clone() {
                     if set.insert(sector) {
                         self.identity += mark(sector);
                     }
                 }
             }
+            Damage::Disk(fault) => {
+                self.identity -= self.condition.mark();
+                self.condition = Condition::after(*fault);
+                self.identity += self.condition.mark();
+            }
         }
+    }
+
+    /// Returns the condition of the disk as a whole.
+    pub fn condition(&self) -> Condition {
+        self.condition
+    }
+
+    /// Returns true if the disk, or a sector of it, has a fault that a reader can notice.
+    pub fn is_damaged(&self) -> bool {
+        self.unreadable.is_some() || self.condition != Condition::Sound
     }
 
     /// Returns the sectors that cannot be read, in order.
@@ -32,8 +48,11 @@ impl Disk {
         self.unreadable.iter().flat_map(|set| set.iter().copied())
     }
 
-    /// Returns `EIO` if one of `len` bytes from `offset` on cannot be read.
+    /// Returns `EIO` if the disk has failed or one of `len` bytes from `offset` on cannot be read.
     pub fn readable(&self, offset: u64, len: usize) -> Result<(), Errno> {
+        if self.condition == Condition::Failed {
+            return Err(Errno::EIO);
+        }
         let Some(set) = &self.unreadable else { return Ok(()) };
         let sector = SECTOR_BYTES as u64;
         let sectors = offset / sector..(offset + len as u64).div_ceil(sector);

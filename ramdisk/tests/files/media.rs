@@ -1,7 +1,7 @@
 //! Tests of contents that cannot be read.
 
 use explode_ramdisk::files::{Files, Granule, OpenFlags};
-use explode_ramdisk::{Event, Image, ReadFault, Recording, SimFiles, Storage};
+use explode_ramdisk::{Damage, Event, Image, ReadFault, Recording, SimFiles, Storage};
 use nix::errno::Errno;
 
 /// Returns a file of three blocks, of which the second cannot be read.
@@ -13,7 +13,7 @@ fn damaged() -> (Storage, SimFiles, explode_ramdisk::files::Fd) {
     files.sync().unwrap();
     let [(path, device, bytes)] = &files.list()[..] else { panic!("{:?}", files.list()) };
     assert_eq!((path.as_str(), *bytes), ("/f", 12_000));
-    storage.damage(*device, 8..16, ReadFault::Unreadable);
+    storage.damage(*device, &Damage::Sectors(8..16, ReadFault::Unreadable));
     storage.take_log();
     (storage, files, fd)
 }

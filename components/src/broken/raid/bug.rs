@@ -23,4 +23,8 @@ pub(super) enum RaidBug {
     TornRecord,
     /// Recovery uses the buffer of a failed read as the block's contents.
     ResyncIgnoresErrors,
+    /// A disk that did not answer for a time is used again as it is.
+    StaleWins,
+    /// A write is reported as done when the first disk has it.
+    AcknowledgesFirst,
 }

@@ -1,19 +1,23 @@
 //! A mirror: each disk holds every block.
 //!
 //! A write goes to all disks. Reads take turns. If one disk cannot read a block, it is read from
-//! another and written to the first again. Recovery copies the first disk's contents to the others
+//! another and written to the first again. A disk that does not answer is left out until recovery
+//! has copied [everything](super::members) to it. Recovery copies the first disk's contents to the others
 //! wherever the bitmap says that they may differ. Any version that a crash left is correct, but all
 //! disks must have the same one.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use bytes::Bytes;
-use explode_ramdisk::{Flags, Payload, RamDisk, RamDiskState, SECTOR_BYTES, SECTORS_PER_BLOCK};
+use explode_ramdisk::{
+    Flags, Payload, RamDisk, RamDiskState, Request, SECTOR_BYTES, SECTORS_PER_BLOCK,
+};
 use explode_runtime::base::{Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Component, ComponentDef, Recovery};
 use nix::errno::Errno;
 
 use super::intent::Intent;
+use super::members::Members;
 use super::{Array, ArrayComponent, Part, RaidBug, blocks_of, each_as_it_can, parts};
 
 /// The name in the registry.
@@ -30,8 +34,7 @@ pub fn def() -> ComponentDef {
     .options([OptionDef {
         name: "bug",
         about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, \
-                flushes-one-disk, evicts, \
-                resync-ignores-errors",
+                flushes-one-disk, evicts, resync-ignores-errors, stale-wins, acknowledges-first",
         default: "none",
     }])
 }
@@ -48,16 +51,21 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("flushes-one-disk", RaidBug::FlushesInPart),
             ("evicts", RaidBug::Evicts),
             ("resync-ignores-errors", RaidBug::ResyncIgnoresErrors),
+            ("stale-wins", RaidBug::StaleWins),
+            ("acknowledges-first", RaidBug::AcknowledgesFirst),
         ],
     )?;
     let open = move |disks: Vec<RamDisk>| Mirror {
         used: disks.iter().map(|_| Cell::new(true)).collect(),
         intent: Intent::read(disks.clone(), blocks_of(&disks) - 1, bug),
+        members: Members::read(&disks, bug),
+        late: RefCell::default(),
         disks,
         bug,
         turn: Cell::new(0),
     };
-    Ok(Box::new(ArrayComponent { least: 2, head: 1, open: Box::new(open), array: None }))
+    let open = Box::new(open);
+    Ok(Box::new(ArrayComponent { least: 2, head: 1, can_lose: 1, open, array: None }))
 }
 
 /// Returns the first sector of a row on each disk.
@@ -71,14 +79,28 @@ struct Mirror {
     /// The disks in use: all, except with [`RaidBug::Evicts`].
     used: Vec<Cell<bool>>,
     intent: Intent,
+    members: Members,
+    /// The requests that were reported as done and are not ([`RaidBug::AcknowledgesFirst`]).
+    late: RefCell<Vec<(usize, Request)>>,
     bug: RaidBug,
     /// The disk that the next read begins with.
     turn: Cell<usize>,
 }
 
 impl Mirror {
-    fn used(&self) -> impl Iterator<Item = &RamDisk> {
-        self.disks.iter().zip(&self.used).filter(|(_, used)| used.get()).map(|(disk, _)| disk)
+    fn is_used(&self, disk: usize) -> bool {
+        self.used[disk].get() && self.members.has(disk)
+    }
+
+    fn used(&self) -> impl Iterator<Item = (usize, &RamDisk)> {
+        self.disks.iter().enumerate().filter(|(at, _)| self.is_used(*at))
+    }
+
+    /// Completes what [`RaidBug::AcknowledgesFirst`] has left.
+    fn complete_late(&self) {
+        for (at, request) in self.late.take() {
+            self.disks[at].complete(request);
+        }
     }
 
     /// Reads from the first disk that can, counted from `from` on. The data is written to the disks
@@ -86,7 +108,7 @@ impl Mirror {
     fn read_from(&self, from: usize, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         let mut bad = Vec::new();
         for at in (from..).take(self.disks.len()).map(|at| at % self.disks.len()) {
-            if !self.used[at].get() {
+            if !self.is_used(at) {
                 continue;
             }
             if self.disks[at].try_read(sector, buf).is_err() {
@@ -104,7 +126,29 @@ impl Mirror {
         Err(Errno::EIO)
     }
 
-    /// Copies a row from the first readable disk to all disks. Returns true if they differed. A row
+    /// Copies everything to the disks that answer and are no members, and makes them members.
+    /// Returns true if there were any. They stay out if a row cannot be read from any member.
+    fn copy_to_others(&self) -> bool {
+        let answers = |at: &usize| !self.members.has(*at) && self.disks[*at].answers();
+        let others: Vec<usize> = (0..self.disks.len()).filter(answers).collect();
+        if others.is_empty() {
+            return false;
+        }
+        let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
+        for row in 0..blocks_of(&self.disks) - 1 {
+            if self.read_from(0, row_start(row), &mut block).is_err() {
+                return true;
+            }
+            for at in &others {
+                self.disks[*at].write(row_start(row), &block, Flags::NONE);
+            }
+        }
+        self.disks.iter().for_each(RamDisk::flush);
+        self.members.add_all(&self.disks);
+        true
+    }
+
+    /// Copies a row from the first readable disk to all members. Returns true if they differed. A row
     /// that no disk can read is lost and stays unchanged.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let sector = row_start(row);
@@ -114,7 +158,7 @@ impl Mirror {
             _ => self.read_from(0, sector, buf),
         })?;
         let mut differed = false;
-        for disk in &self.disks {
+        for (_, disk) in self.used() {
             let mut other = vec![0; block.len()];
             if disk.try_read(sector, &mut other).is_err() || other != block {
                 disk.write(sector, &block, Flags::NONE);
@@ -140,19 +184,26 @@ impl RamDiskState for Mirror {
         }
         parts(sector, data.len()).for_each(|part| self.intent.announce(part.block));
         let flags = Flags { preflush: false, ..flags };
-        let submit = |disk| {
-            (disk, RamDisk::submit(disk, row_start(0) + sector, Payload::Data(data.clone()), flags))
+        self.complete_late();
+        let submit = |(at, disk): (usize, &RamDisk)| {
+            (at, disk.submit(row_start(0) + sector, Payload::Data(data.clone()), flags))
         };
-        let requests: Vec<_> = self.used().map(submit).collect();
-        requests.into_iter().for_each(|(disk, request)| disk.complete(request));
+        let mut requests: Vec<_> = self.used().map(submit).collect();
+        if self.bug == RaidBug::AcknowledgesFirst {
+            self.late.replace(requests.split_off(1.min(requests.len())));
+        }
+        requests.into_iter().for_each(|(at, request)| self.disks[at].complete(request));
+        self.members.remove_silent(&self.disks);
     }
 
     fn flush(&self) {
+        self.complete_late();
         let disks = if self.bug == RaidBug::FlushesInPart { 1 } else { self.disks.len() };
         let settle = || {
-            self.used().take(disks).for_each(RamDisk::flush);
+            self.used().take(disks).for_each(|(_, disk)| disk.flush());
             Vec::new()
         };
+        self.members.remove_silent(&self.disks);
         self.intent.settled(settle, RaidBug::ClearsBeforeFlush);
     }
 }
@@ -169,6 +220,7 @@ impl Array for Mirror {
             for row in rows {
                 differed |= self.resync_row(row).unwrap_or(false);
             }
+            differed |= self.copy_to_others();
             self.disks.iter().for_each(RamDisk::flush);
             Vec::new()
         };

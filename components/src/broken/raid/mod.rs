@@ -10,13 +10,15 @@
 //! [bitmap](intent) marks the rows of which that may be true, and recovery makes the disks agree
 //! there. Alternatively a [journal] holds the write, and recovery makes it again.
 //!
-//! The first block of each disk has the bitmap. The next ones have the journal, if there is one. A
+//! The first block of each disk has the bitmap, and of a mirror the record of its
+//! [members]. The next ones have the journal, if there is one. A
 //! *row* of an array is one block after them on each of its disks. The arrays are correct by
 //! default. `docs/results/seeded-bugs.md` lists the bugs that options select.
 
 mod bug;
 mod intent;
 mod journal;
+mod members;
 pub mod mirror;
 pub mod parity;
 
@@ -25,11 +27,12 @@ use std::rc::Rc;
 
 use explode_ramdisk::{RamDisk, RamDiskState, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::base::StepError;
-use explode_runtime::stack::{Below, Component, Recovery, Surface};
+use explode_runtime::stack::{Below, Component, Facts, Recovery, Surface};
 use nix::errno::Errno;
 
 use bug::RaidBug;
 use intent::Intent;
+use members::Members;
 
 /// An array: a device with a size and a resync.
 trait Array: RamDiskState {
@@ -45,6 +48,8 @@ struct ArrayComponent<A> {
     least: usize,
     /// The number of blocks of each disk before row 0.
     head: u64,
+    /// The number of disks that the array can do without.
+    can_lose: u32,
     /// Opens the array on some disks.
     open: Box<dyn Fn(Vec<RamDisk>) -> A>,
     array: Option<Rc<A>>,
@@ -75,7 +80,9 @@ impl<A: Array> ArrayComponent<A> {
 
 impl<A: Array + 'static> Component for ArrayComponent<A> {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        Intent::format(&self.disks(below)?);
+        let disks = self.disks(below)?;
+        Intent::format(&disks);
+        Members::format(&disks);
         self.open(below)?.resync();
         Ok(())
     }
@@ -94,6 +101,10 @@ impl<A: Array + 'static> Component for ArrayComponent<A> {
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         Ok(self.open(below)?.resync())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::default().can_lose(self.can_lose)
     }
 
     fn surface(&self) -> Surface {

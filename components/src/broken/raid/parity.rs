@@ -70,7 +70,13 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         let written = RefCell::new(vec![false; disks.len()]);
         Parity { disks, first, intent, journal, bug, stale, written }
     };
-    Ok(Box::new(ArrayComponent { least: 3, head: first, open: Box::new(open), array: None }))
+    Ok(Box::new(ArrayComponent {
+        least: 3,
+        head: first,
+        can_lose: 0,
+        open: Box::new(open),
+        array: None,
+    }))
 }
 
 #[derive(Debug)]

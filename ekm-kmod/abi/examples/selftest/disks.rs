@@ -227,6 +227,17 @@ fn faults() -> Outcome {
     device.read_exact_at(&mut buffer.0, 296 * 512).unwrap();
     assert_eq!(buffer.0[..], pattern[296 * 512..][..8192]);
     device.write_all_at(&buffer.0, 96 * 512).unwrap();
+
+    // A disk that is gone fails every request and changes nothing.
+    let before = disk.contents().to_vec();
+    assert_eq!(set(FAULT_GONE, 0, 2047, 0), Err(Errno::EINVAL), "it is the whole disk or none");
+    set(FAULT_GONE, 0, 2048, 0).unwrap();
+    failed(device.read_exact_at(&mut buffer.0[..512], 0));
+    failed(device.write_all_at(&buffer.0[..512], 2047 * 512));
+    failed(device.sync_all());
+    assert_eq!(disk.contents(), before);
+    set(FAULT_CLEAR, 0, 0, 0).unwrap();
+    device.sync_all().unwrap();
     Good
 }
 

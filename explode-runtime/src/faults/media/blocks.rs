@@ -1,17 +1,19 @@
-//! The blocks of a medium that are in use.
+//! The places of a medium that can go bad: blocks in use, and whole disks.
 
 use std::ops::Range;
 
-use explode_ramdisk::{Image, SECTOR_BYTES};
+use explode_ramdisk::{Condition, Image, SECTOR_BYTES};
 
-/// A block that may go bad.
+use super::MediaFaults;
+
+/// A block or a disk that may go bad.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MediaBlock {
-    /// The device of the block.
+pub struct MediaSite {
+    /// The device.
     pub dev: u32,
-    /// The sectors of the block.
+    /// The sectors.
     pub sectors: Range<u64>,
-    /// The name of the block, the same in every run.
+    /// The name, the same in every run.
     pub name: String,
 }
 
@@ -22,6 +24,8 @@ pub struct MediaView<'a> {
     pub layer: &'a str,
     /// The first device of the leaf.
     pub first_device: u32,
+    /// The faults that are possible.
+    pub faults: MediaFaults,
     /// The durable contents of all devices.
     pub durable: &'a Image,
     /// The size of a block, in bytes.
@@ -29,21 +33,27 @@ pub struct MediaView<'a> {
 }
 
 impl MediaView<'_> {
-    /// Returns the blocks in the first `sectors` sectors of the leaf's first device that are
-    /// readable and not all zeroes.
-    pub fn disk(&self, sectors: u64) -> Vec<MediaBlock> {
+    /// Returns the leaf's first device, of `sectors` sectors, if whole disks can fail and it has
+    /// not. Otherwise its blocks that are readable and not all zeroes.
+    pub fn disk(&self, sectors: u64) -> Vec<MediaSite> {
+        if self.faults.is_of_disk() {
+            let (dev, name) = (self.first_device, self.layer.to_owned());
+            let site = MediaSite { dev, sectors: 0..sectors, name };
+            let is_sound = self.durable.condition(dev) == Condition::Sound;
+            return is_sound.then_some(site).into_iter().collect();
+        }
         let name = |block| format!("{} block {block}", self.layer);
         self.sites(self.first_device, 0..sectors, &name)
     }
 
     /// Returns such blocks of a file, whose contents are the first `bytes` bytes of a device.
-    pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<MediaBlock> {
+    pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<MediaSite> {
         let name =
             |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));
         self.sites(dev, 0..bytes.div_ceil(SECTOR_BYTES as u64), &name)
     }
 
-    fn sites(&self, dev: u32, range: Range<u64>, name: &dyn Fn(u64) -> String) -> Vec<MediaBlock> {
+    fn sites(&self, dev: u32, range: Range<u64>, name: &dyn Fn(u64) -> String) -> Vec<MediaSite> {
         let Some(disk) = self.durable.disk(dev) else { return Vec::new() };
         let per_block = u64::from(self.block_bytes) / SECTOR_BYTES as u64;
         let end = range.end;
@@ -56,7 +66,7 @@ impl MediaView<'_> {
         };
         let sites = blocks.into_iter().map(|block| {
             let sectors = block * per_block..((block + 1) * per_block).min(end);
-            MediaBlock { dev, sectors, name: name(block) }
+            MediaSite { dev, sectors, name: name(block) }
         });
         sites.filter(|site| readable(&site.sectors)).collect()
     }

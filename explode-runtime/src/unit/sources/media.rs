@@ -1,23 +1,23 @@
-//! Faults of the medium as choices: before a mutate one block of one leaf may go bad (EX-112,
-//! EX-118).
+//! Faults of the medium as choices: before a mutate one block of one leaf may go bad, or one disk
+//! may fail (EX-112, EX-118).
 
-use explode_ramdisk::ReadFault;
+use explode_ramdisk::Damage;
 
 use super::source::{Asking, ChoiceSource};
 use crate::base::StepError;
 use crate::choose::{Choice, ChoiceKind, ChoicePoint, Label};
-use crate::faults::media::{MediaBlock, SITE, faults};
+use crate::faults::media::{SITE, faults};
 use crate::judge::CrashPipeline;
 use crate::stack::Stack;
 
 /// A fault that may happen now.
 #[derive(Debug)]
 struct Chance {
-    site: MediaBlock,
-    fault: ReadFault,
+    dev: u32,
+    damage: Damage,
 }
 
-/// Lets blocks go bad, at most one before each mutate.
+/// Lets blocks and disks go bad, at most one before each mutate.
 #[derive(Debug)]
 pub(super) struct MediaSource;
 
@@ -37,10 +37,15 @@ impl ChoiceSource for MediaSource {
         let mut names = vec!["none".to_owned()];
         let mut chances = Vec::new();
         for (media, site) in stack.media_sites(write_set.durable()) {
-            if so_far < media.max_per_path && write_set.is_settled(site.dev, &site.sectors) {
-                for (word, fault) in media.faults(seed) {
+            // After more disks than the array can do without, nothing is promised.
+            let may = match media.is_of_disk() {
+                true => so_far < stack.can_lose(),
+                false => write_set.is_settled(site.dev, &site.sectors),
+            };
+            if so_far < media.max_per_path && may {
+                for (word, damage) in media.damage(&site, seed) {
                     names.push(format!("{} {word}", site.name));
-                    chances.push(Chance { site: site.clone(), fault });
+                    chances.push(Chance { dev: site.dev, damage });
                 }
             }
         }
@@ -53,14 +58,16 @@ impl ChoiceSource for MediaSource {
             label: Label::named(SITE),
         };
         let answer = asking.choose(&point) as usize;
-        let Some(chance) = answer.checked_sub(1).map(|at| &chances[at]) else { return Ok(()) };
-        let Chance { site: MediaBlock { dev, sectors, .. }, fault } = chance;
-        stack.devices().damage(*dev, sectors.clone(), *fault)?;
-        pipeline.damage(*dev, sectors.clone(), *fault, &names[answer]);
+        let Some(chance) = answer.checked_sub(1).map(|at| chances.swap_remove(at)) else {
+            return Ok(());
+        };
+        let Chance { dev, damage } = chance;
+        stack.devices().damage(dev, &damage)?;
+        pipeline.damage(dev, damage, &names[answer]);
         Ok(())
     }
 
-    /// Adds the blocks that have gone bad.
+    /// Adds what has gone bad.
     fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
         faults(made).for_each(|fault| signature.extend(fault.as_bytes()));
     }
