@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Explore a target and check every crash disk on the way.
     Run(Box<RunArgs>),
+    /// Explore a stack with a layer and without it, and report the difference.
+    Compare(Box<CompareArgs>),
     /// Run a job of `explode run --plan`: reads DIR/jobs/ID, writes DIR/results/ID.
     Work(WorkArgs),
     /// Merge the results of jobs and write the next jobs. The run ends when none is left.
@@ -218,6 +220,15 @@ pub struct RunArgs {
     /// Output format.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The layer to leave out. What stood on it then stands on its first child.
+    #[arg(long, value_name = "LAYER")]
+    pub without: String,
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 #[derive(Debug, Args)]

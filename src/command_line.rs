@@ -32,7 +32,11 @@ pub fn of_worker(arguments: &[OsString]) -> Option<WorkerCli> {
 /// The stack file is not valid, or `--stack` is given although the target is a stack file.
 pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
     let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
-    let Command::Run(args) = &cli.command else { return Ok(cli) };
+    let (name, args) = match &cli.command {
+        Command::Run(args) => ("run", &**args),
+        Command::Compare(args) => ("compare", &args.run),
+        _ => return Ok(cli),
+    };
     let Some(target) = &args.target else { return Ok(cli) };
     let named = match &args.stack.stack {
         Some(stack) if is_path(target) => {
@@ -44,17 +48,19 @@ pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, Usage
     };
     let file = StackFile::read(registry, Cli::command, Path::new(named))?;
     // The options of the file go right after the command, the first word that is no option.
-    let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
-    let (before, after) = arguments.split_at(run);
+    let command = arguments.iter().position(|word| word == name);
+    let (before, after) = arguments.split_at(command.map_or(arguments.len(), |at| at + 1));
     let own = file.arguments.iter().map(OsString::from);
     let words: Vec<OsString> =
         before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
-    let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
+    let command = Cli::command().mut_subcommand(name, |command| command.args_override_self(true));
     let matches = command.try_get_matches_from(&words);
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let mut cli = cli.unwrap_or_else(|error| refuse(&error, &words));
-    if let Command::Run(args) = &mut cli.command {
-        args.stack.file = Some(file);
+    match &mut cli.command {
+        Command::Run(args) => args.stack.file = Some(file),
+        Command::Compare(args) => args.run.stack.file = Some(file),
+        _ => {}
     }
     Ok(cli)
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod bench;
+mod compare;
 mod completions;
 mod crash_disks;
 mod device;
@@ -36,6 +37,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
             Some(folder) => jobs::plan(registry, args, folder),
             None => run::run(registry, args),
         },
+        Command::Compare(args) => compare::compare(registry, args),
         Command::Work(args) => jobs::work(registry, args),
         Command::Merge(args) => jobs::merge(registry, args),
         Command::Bench(args) => bench::bench(registry, args),

@@ -198,7 +198,7 @@ fn beginning(
 
 /// Checks that `--in here` has one job: a kernel serves one worker at a time, and this machine has
 /// one kernel.
-fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
+pub(super) fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
     if plan.mode == Mode::Here && jobs > 1 {
         let why = "a kernel serves one worker, and with --in here there is only this machine's";
         return Err(UsageError(format!(
@@ -305,7 +305,7 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
 
 /// Replays a trace in a fresh process of this program that ends with this one. Ctrl-C on the
 /// terminal does not reach it. A trace of this run that could not be tagged is `trusted`.
-fn confirm(trace: &Path, trusted: bool) -> Confirmation {
+pub(super) fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
     command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

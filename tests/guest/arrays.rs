@@ -109,6 +109,20 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let expected = ["fs-sync/lost/partly-synced-by-fdatasync", "fs-sync/lost/synced-by-fsync"];
         assert_eq!(signatures(&findings), expected.into(), "{summary:?}");
     });
+    report.case("f2fs on two disks keeps what is synced, and needs the flush of each", |_| {
+        // The first disk has room for the metadata only.
+        let f2fs = |flushes: &str| {
+            let mut plan = on_two(cx, "f2fs");
+            plan.stack.0[0].options = Options::none().with("size", "20MiB");
+            plan.stack.0[1].options =
+                Options::none().with("size", "64MiB").with("flushes", flushes);
+            plan
+        };
+        is_clean(cx, &f2fs("kept"), [9, 5, 5, 0], true);
+        let (summary, findings) = cx.explore(&f2fs("dropped"));
+        let expected = ["fs-sync/lost/synced-by-fsync", "fs-sync/lost/synced-directory"];
+        assert_eq!(signatures(&findings), expected.into(), "{summary:?}");
+    });
     report.case("md: says the same with skipping and without", |_| {
         skipping::compare(cx, &blocks(cx, 2, Options::none(), array(1)), 10);
     });

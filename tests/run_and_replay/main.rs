@@ -5,6 +5,7 @@ mod common;
 
 mod bounds;
 mod chops;
+mod compare;
 mod edited_traces;
 mod findings;
 mod strategies;

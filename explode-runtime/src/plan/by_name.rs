@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::registry::Registry;
 use super::targets::Target;
 use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
-use crate::stack::StackSpec;
+use crate::stack::{Blueprint, StackSpec};
 
 impl Plan {
     /// Returns the plan of a target, with its bounds, in the mode in which its stack can run.
@@ -114,6 +114,7 @@ impl Plan {
                 .into());
             }
         }
+        Blueprint::check(&self.stack, &registry.components)?;
         let def = registry.checker_of(self)?;
         self.checker_options.defaults().check(&def.name, &def.options)?;
         def.make(&self.checker_options)?;

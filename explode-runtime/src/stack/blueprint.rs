@@ -69,6 +69,14 @@ impl Blueprint {
         Ok((Blueprint { layers: layers.into_iter().map(Rc::new).collect() }, made))
     }
 
+    /// Checks that a stack of this description can be built.
+    ///
+    /// # Errors
+    /// Those of a build.
+    pub(crate) fn check(spec: &StackSpec, components: &Components) -> Result<(), UsageError> {
+        Blueprint::of(spec, components).map(drop)
+    }
+
     /// Makes the components of another stack.
     pub(super) fn make(&self) -> Result<Vec<Box<dyn Component>>, UsageError> {
         let component = |layer: &Rc<PlannedLayer>| match &layer.maker {

@@ -1,6 +1,8 @@
 //! The description of a stack: its components, bottom first, and their options. It is part of the
 //! plan and of every trace.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Options, UsageError};
@@ -108,6 +110,33 @@ impl StackSpec {
         self
     }
 
+    /// Returns the stack without a layer. What stood on it stands on its first child, and layers on
+    /// which nothing stands any more are left out.
+    ///
+    /// # Errors
+    /// There is no such layer, or it has no child.
+    pub fn without(&self, name: &str) -> Result<StackSpec, UsageError> {
+        let left_out = self.0.iter().find(|layer| layer.name == name);
+        let left_out = left_out.ok_or_else(|| UsageError::unknown("layer", name, self.names()))?;
+        let child = left_out.children.first().ok_or_else(|| {
+            let text = format!("'{name}' is at the bottom of the stack; name a layer above it");
+            UsageError(text)
+        })?;
+        let mut layers: Vec<Layer> =
+            self.0.iter().filter(|layer| layer.name != name).cloned().collect();
+        let children = layers.iter_mut().flat_map(|layer| &mut layer.children);
+        children.filter(|below| *below == name).for_each(|below| below.clone_from(child));
+        let top = self.0.last().map(|top| if top.name == name { child } else { &top.name });
+        let mut used: BTreeSet<String> = top.into_iter().cloned().collect();
+        for layer in layers.iter().rev() {
+            if used.contains(&layer.name) {
+                used.extend(layer.children.iter().cloned());
+            }
+        }
+        layers.retain(|layer| used.contains(&layer.name));
+        Ok(StackSpec(layers))
+    }
+
     /// Returns the numbers of the layers directly below this one. They precede it.
     pub(crate) fn children_of(&self, at: usize) -> Result<Vec<usize>, UsageError> {
         let place = |child: &String| {
@@ -131,6 +160,36 @@ impl StackSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns a stack of layers, each with its children.
+    fn stack(layers: &[(&str, &[&str])]) -> StackSpec {
+        let layer = |(name, children): &(&str, &[&str])| Layer {
+            name: (*name).to_owned(),
+            component: "test".to_owned(),
+            children: children.iter().map(|child| (*child).to_owned()).collect(),
+            options: Options::none(),
+        };
+        StackSpec(layers.iter().map(layer).collect())
+    }
+
+    #[test]
+    fn a_layer_is_left_out() {
+        let disks: [(&str, &[&str]); 3] = [("d0", &[]), ("d1", &[]), ("array", &["d0", "d1"])];
+        let tall = stack(&[&disks[..], &[("fs", &["array"]), ("db", &["fs"])]].concat());
+        let without = |name| tall.without(name).unwrap();
+        assert_eq!(without("array"), stack(&[("d0", &[]), ("fs", &["d0"]), ("db", &["fs"])]));
+        assert_eq!(without("db"), stack(&[&disks[..], &[("fs", &["array"])]].concat()));
+        assert_eq!(without("fs"), stack(&[&disks[..], &[("db", &["array"])]].concat()));
+        // The disk below the top layer becomes the top, also if it is not the last one.
+        assert_eq!(stack(&disks).without("array").unwrap(), stack(&[("d0", &[])]));
+        // A journal on a second disk stays, if another layer stands on it.
+        let journal = stack(&[("d0", &[]), ("d1", &[]), ("top", &["d0"]), ("fs", &["top", "d1"])]);
+        let expected = stack(&[("d0", &[]), ("d1", &[]), ("fs", &["d0", "d1"])]);
+        assert_eq!(journal.without("top").unwrap(), expected);
+        let refused = |name| tall.without(name).unwrap_err().0;
+        assert_eq!(refused("d1"), "'d1' is at the bottom of the stack; name a layer above it");
+        assert_eq!(refused("arrays"), "unknown layer 'arrays'; did you mean 'array'?");
+    }
 
     #[test]
     fn a_layer_is_shown_with_its_short_options() {

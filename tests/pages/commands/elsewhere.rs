@@ -81,7 +81,17 @@ pub static ALL: &[Elsewhere] = &[
         "tests/guest/arrays.rs",
         "a synced file survives on ext4 on a mirror, as on one disk",
     ),
+    guest(
+        "explode compare fs-basic --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror, as on one disk",
+    ),
     guest("explode run disk-blocks", "tests/guest/arrays.rs", "the write hole of level 5"),
+    guest(
+        "explode run disk-blocks --stack stale.toml",
+        "tests/guest/arrays.rs",
+        "a mirror with a bitmap does not use a stale member",
+    ),
     guest(
         "explode run fs-workloads --stack bugs/md-flush-order/raid1.toml",
         "tests/guest/arrays.rs",
@@ -92,6 +102,11 @@ pub static ALL: &[Elsewhere] = &[
         "explode run fs-sync --stack xfs-log.toml",
         "tests/guest/arrays.rs",
         "xfs with its log on a second disk",
+    ),
+    guest(
+        "explode run fs-sync --stack f2fs-two.toml",
+        "tests/guest/arrays.rs",
+        "f2fs on two disks keeps what is synced",
     ),
     guest(
         "explode run fs-sync --stack bugs/ext4-external-journal/external.toml",

@@ -1,10 +1,13 @@
 //! F2FS, which mounting recovers. It takes the last checkpoint and rolls forward over later syncs.
+//!
+//! On two disks it uses both as one. It stores the paths of its devices in the superblock
+//! (`f2fs_scan_devices` of fs/f2fs/super.c).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::stack::{ComponentDef, ComponentMaker};
 
 use super::common::options;
-use super::{KernelFs, KernelFsSpec, MODES, STRICT, profiles};
+use super::{KernelFs, KernelFsSpec, MODES, STRICT, SecondDevice, profiles};
 use crate::tool::Tool;
 
 /// The name in the registry.
@@ -40,6 +43,13 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
+        second: Some(SecondDevice {
+            prepare: None,
+            of_make: "-c ",
+            of_check: None,
+            of_mount: None,
+            is_stored: true,
+        }),
         unobserved: Some("file data and nodes that were not submitted"),
         ..KernelFsSpec::new(NAME, promises, options, make)?
     }))

@@ -21,6 +21,7 @@ pub mod overlay;
 mod profiles;
 pub mod reiserfs;
 mod rows;
+mod second;
 pub mod udf;
 pub mod xfs;
 
@@ -49,6 +50,7 @@ use crate::mounted::MountedFiles;
 use crate::tool::Tool;
 use between::BetweenCalls;
 use common::Common;
+use second::{SecondDevice, SecondNode};
 
 /// The modes in which these file systems can run.
 const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];
@@ -100,19 +102,6 @@ struct KernelFsSpec {
     second: Option<SecondDevice>,
 }
 
-/// The use of a second device, for example for a journal. Each text is followed by its node.
-#[derive(Clone)]
-struct SecondDevice {
-    /// The program that prepares the device before the file system is made. `None` if nothing does.
-    prepare: Option<Tool>,
-    /// The argument of the program that makes the file system.
-    of_make: &'static str,
-    /// The argument of the programs that repair and check it.
-    of_check: &'static str,
-    /// The option of the mount.
-    of_mount: &'static str,
-}
-
 impl KernelFsSpec {
     /// Describes a file system that `make` makes, that mounting recovers, and that has no threads.
     /// The caller sets the other fields.
@@ -144,11 +133,10 @@ impl KernelFsSpec {
         })
     }
 
-    /// Returns the use of the second device and its node. `None` if the file system uses only one,
-    /// or stands on only one.
-    fn second(&self, below: &Below<'_>) -> Result<Option<(&SecondDevice, PathBuf)>, StepError> {
+    /// Returns the second device. `None` if the file system uses only one, or stands on only one.
+    fn second(&self, below: &Below<'_>) -> Result<Option<SecondNode<'_>>, StepError> {
         let second = self.second.as_ref().filter(|_| below.children.len() > 1);
-        second.map(|second| Ok((second, below.block(1)?))).transpose()
+        second.map(|device| SecondNode::of(device, below)).transpose()
     }
 }
 
@@ -184,8 +172,11 @@ impl KernelFs {
     fn mount_at(&self, below: &Below<'_>) -> Result<(), StepError> {
         let KernelFsSpec { driver, options, common: Common { flags, .. }, .. } = &*self.system;
         let mut options = options.clone();
-        if let Some((SecondDevice { of_mount, .. }, node)) = self.system.second(below)? {
-            options.push_str(&format!(",{of_mount}{}", node.display()));
+        let second = self.system.second(below)?;
+        if let Some((second, of_mount)) =
+            second.as_ref().and_then(|second| Some((second, second.device.of_mount?)))
+        {
+            options.push_str(&second.argument(&format!(",{of_mount}")));
         }
         mount_on(&below.block(0)?, below.place, driver, *flags, &options)?;
         if self.system.starts_threads {
@@ -231,9 +222,11 @@ impl Component for KernelFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let node = below.block(0)?;
         let mut make = (self.system.make)();
-        if let Some((SecondDevice { prepare, of_make, .. }, second)) = self.system.second(below)? {
-            prepare.as_ref().map_or(Ok(()), |tool| tool.must(&second))?;
-            make = make.and(&format!("{of_make}{}", second.display()));
+        let second = self.system.second(below)?;
+        if let Some(second) = &second {
+            let SecondDevice { prepare, of_make, .. } = second.device;
+            prepare.as_ref().map_or(Ok(()), |tool| tool.must(&second.path))?;
+            make = make.and(&second.argument(of_make));
         }
         make.must(&node)?;
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
@@ -276,10 +269,10 @@ impl Component for KernelFs {
         let KernelFsSpec { repair, strict, .. } = &*self.system;
         let node = below.block(0)?;
         let second = self.system.second(below)?;
-        let with_second = |tool: &Tool| match &second {
-            Some((SecondDevice { of_check, .. }, second)) => {
-                tool.clone().and(&format!("{of_check}{}", second.display()))
-            }
+        let argument =
+            second.as_ref().and_then(|second| Some(second.argument(second.device.of_check?)));
+        let with_second = |tool: &Tool| match &argument {
+            Some(argument) => tool.clone().and(argument),
             None => tool.clone(),
         };
         let mut recovery = Recovery::Clean;
@@ -297,6 +290,8 @@ impl Component for KernelFs {
             let tool = with_second(tool);
             self.mount_at(below)?;
             unmount_from(below.place)?;
+            // The mount has removed the link to a stored device.
+            let _second = self.system.second(below)?;
             match tool.run(&node)? {
                 (0, output) if output.is_empty() => {}
                 (code, output) => {

@@ -64,8 +64,9 @@ pub(super) fn journalled(
         second: Some(SecondDevice {
             prepare: Some(Tool::new("mke2fs", format!("-q -F -O journal_dev -b {bytes} {OTHER}"))),
             of_make: "-J device=",
-            of_check: "-j ",
-            of_mount: "journal_path=",
+            of_check: Some("-j "),
+            of_mount: Some("journal_path="),
+            is_stored: false,
         }),
         ..KernelFsSpec::new(kind, promises, options, make)?
     };

@@ -56,8 +56,9 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         second: Some(SecondDevice {
             prepare: None,
             of_make: "-l logdev=",
-            of_check: "-l ",
-            of_mount: "logdev=",
+            of_check: Some("-l "),
+            of_mount: Some("logdev="),
+            is_stored: false,
         }),
         unobserved: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what \
