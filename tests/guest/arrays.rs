@@ -120,7 +120,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         };
         is_clean(cx, &f2fs("kept"), [9, 5, 5, 0], true);
         let (summary, findings) = cx.explore(&f2fs("dropped"));
-        let expected = ["fs-sync/lost/synced-by-fsync", "fs-sync/lost/synced-directory"];
+        let expected = [
+            "fs-sync/lost/partly-synced-by-fdatasync",
+            "fs-sync/lost/synced-by-fsync",
+            "fs-sync/lost/synced-directory",
+        ];
         assert_eq!(signatures(&findings), expected.into(), "{summary:?}");
     });
     report.case("md: says the same with skipping and without", |_| {
