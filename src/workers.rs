@@ -43,7 +43,9 @@ impl LocalWorkers {
             Mode::Vm => {
                 let wanted = required_programs::wanted(plan);
                 let drivers = [kernel::drivers(&plan.stack), raid::drivers(&plan.stack)].concat();
-                let mut spec = host::worker_spec(plan.settings.deadline_ms, &drivers, &wanted)?;
+                let packages = &plan.settings.guest;
+                let mut spec =
+                    host::worker_spec(plan.settings.deadline_ms, &drivers, packages, &wanted)?;
                 if drivers.contains(&kernel::btrfs::NAME) || raid::has_array(&plan.stack) {
                     spec.kernel_arguments.push(EXPEDITED.to_owned());
                 }

@@ -60,13 +60,16 @@ pub fn mode(mode: cli::ModeArg) -> Mode {
 /// names the file.
 fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let file = args.file.as_ref().expect("the caller has looked");
-    let stack = file.stack.clone();
-    if args.stack.is_none() {
+    let (name, checker, options) = if args.stack.is_none() {
         let (checker, options) = file.checker()?;
-        return Plan::of_file(registry, file.name(), checker, options.clone(), stack);
-    }
-    let checker = &registry.checker(target)?.name;
-    Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
+        (file.name(), checker.as_str(), options.clone())
+    } else {
+        let checker = &registry.checker(target)?.name;
+        (format!("{checker}-{}", file.name()), checker.as_ref(), Options::none())
+    };
+    let mut plan = Plan::of_file(registry, name, checker, options, file.stack.clone())?;
+    plan.settings.guest = file.guest.clone();
+    Ok(plan)
 }
 
 /// Checks that each option is set once. Otherwise the value that was meant is unknown.

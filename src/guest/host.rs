@@ -2,15 +2,16 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
+use explode_runtime::plan::GuestPackages;
 use explode_runtime::worker::{StepPage, Transport, TransportEnd};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestImage, GuestReader, GuestSpec,
-    GuestWriter, KernelSource, VmError, WantedProgram, qemu,
+    GuestWriter, KernelSource, Userland, VmError, WantedProgram, qemu,
 };
 use libc::SIGKILL;
 use nix::errno::Errno;
@@ -18,6 +19,7 @@ use tracing::info_span;
 
 use super::console;
 use crate::child_worker::never_block;
+use crate::output;
 use crate::progress::Bar;
 
 /// The agent's port to the host.
@@ -25,7 +27,7 @@ pub(super) const PORT: &str = "/dev/virtio-ports/explode";
 /// The number of console lines in the message of a lost guest.
 pub(super) const CONSOLE_LINES: usize = 25;
 
-/// Returns a guest whose agent is a worker, with these drivers and these programs of the host.
+/// Returns a guest whose agent is a worker, with these drivers, packages, and programs of the host.
 /// Missing parts are built here, so [`boot`] builds nothing. A fault of the guest's kernel ends the
 /// guest. A task that hangs in the kernel ends it before the deadline.
 ///
@@ -34,9 +36,17 @@ pub(super) const CONSOLE_LINES: usize = 25;
 pub fn worker_spec(
     deadline_ms: u64,
     drivers: &[&str],
+    packages: &GuestPackages,
     wanted: &[WantedProgram],
 ) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
+    if !packages.is_empty() {
+        let userland = userland(packages).map_err(run_error)?;
+        let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
+        spec.add_userland(userland);
+        let memory = spec.memory_mib;
+        output::note(&format!("guest: {count} packages, {mib} MiB; {memory} MiB of memory"));
+    }
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel checks at intervals of the timeout and may need three checks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
@@ -54,8 +64,12 @@ pub fn boot(
     spec: &GuestSpec,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Transport>, RunError> {
+    let begun = Instant::now();
     let booted = info_span!("boot").in_scope(|| Guest::boot_unless(spec, is_cancelled));
     let mut guest = booted.map_err(run_error)?;
+    if spec.userland.is_some() {
+        output::note(&format!("guest: booted in {:.1} s", begun.elapsed().as_secs_f64()));
+    }
     let (reader, writer) = guest.take_stream().expect("it is taken once");
     never_block(&writer)
         .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;
@@ -154,6 +168,15 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     Ok(spec)
+}
+
+/// Returns packages of Debian for a guest.
+fn userland(packages: &GuestPackages) -> Result<Userland, VmError> {
+    let (cache, options, progress) =
+        (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
+    let [names, without] = [&packages.packages, &packages.without]
+        .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+    Builder { cache: &cache, options: &options, progress: &progress }.userland(&names, &without)
 }
 
 /// Returns the file that describes the image to the agent.

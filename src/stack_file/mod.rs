@@ -1,5 +1,5 @@
-//! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, and options
-//! of `run`, in TOML.
+//! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, options of
+//! `run`, and packages of the guest, in TOML.
 //!
 //! A file is read and checked as a whole before anything is run. Unknown keys, wrong types and
 //! contradictions are refused with their line and column. Invariant: the plan then has everything
@@ -8,6 +8,7 @@
 mod checker;
 mod components;
 mod document;
+mod guest;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -17,14 +18,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use explode_runtime::base::{Options, UsageError, read_at_most};
-use explode_runtime::plan::Registry;
+use explode_runtime::plan::{GuestPackages, Registry};
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 
 use document::{StackSource, Table};
 
 /// The keys of a file.
-const KEYS: [&str; 3] = ["run", "component", "checker"];
+const KEYS: [&str; 4] = ["run", "guest", "component", "checker"];
 
 /// The largest stack file that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -37,6 +38,8 @@ pub struct StackFile {
     pub arguments: Vec<String>,
     /// The components.
     pub stack: StackSpec,
+    /// The packages of the guest.
+    pub guest: GuestPackages,
     /// The checker's name and options.
     checker: Option<(String, Options)>,
 }
@@ -79,12 +82,14 @@ impl StackFile {
         let arguments = document
             .table("run")?
             .map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
+        let guest = document.table("guest")?;
+        let guest = guest.map_or(Ok(GuestPackages::default()), |table| guest::packages(&table))?;
         let stack = components::stack(registry, &document)?;
         let checker = document
             .table("checker")?
             .map(|table| checker::checker(registry, &table))
             .transpose()?;
-        Ok(StackFile { path: path.to_owned(), arguments, stack, checker })
+        Ok(StackFile { path: path.to_owned(), arguments, stack, guest, checker })
     }
 
     /// Returns the number of layer options that its `[run]` sets. They are the first on the command

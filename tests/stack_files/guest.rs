@@ -429,3 +429,43 @@ fn calls_on_two_file_systems_are_in_one_order() {
     );
     assert_eq!(finding["replayed"], true, "{ran:?}");
 }
+
+/// gawk needs four libraries that the image lacks. The link `awk` would come from one of its scripts.
+/// The finding is replayed in another guest with the same packages.
+#[test]
+fn packages_come_with_what_they_need() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    let file = "[run]\ndepth = 1\nin = \"vm\"\n[guest]\npackages = [\"gawk\"]\n\
+                [[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\n\
+                [checker]\nname = \"counts\"\n\
+                check = \"awk --version | grep -q '^GNU Awk' || exit 1; test -e {path}/a || { echo it is gone; exit 1; }\"\n\
+                mutate = [ { name = \"make\", steps = [ { sh = \"gawk 'BEGIN { print 1 > \\\"{path}/a\\\" }'\", must = true }, { crash = [] } ] } ]\n";
+    desk.write(file);
+    let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    assert_eq!(lines[0]["options"]["guest"], json!({ "packages": ["gawk"] }), "{ran:?}");
+    let findings = of_type(&lines, "finding");
+    let [finding] = findings[..] else { panic!("{ran:?}") };
+    assert_eq!(finding["replayed"], true, "{ran:?}");
+    assert!(finding["message"].as_str().unwrap().contains("it is gone"), "{ran:?}");
+    for text in ["MiB of memory", "guest: booted in"] {
+        assert!(ran.err.contains(text), "{ran:?}");
+    }
+
+    let refused = |guest: &str, words: &[&str]| {
+        desk.write(&file.replace("packages = [\"gawk\"]", guest));
+        desk.explode("run test.toml").refused(words);
+    };
+    refused("packages = [\"gawk\"]\nwithout = [\"git\"]", &["gawk does not need it; omit it"]);
+    refused("packages = [\"-y\"]", &["'-y' is no name of a package"]);
+    refused("packages = \"gawk\"", &["'packages' is a list, and here it is a text"]);
+    refused("without = [\"libc6\"]", &["there are no 'packages'"]);
+    desk.write(file);
+    desk.explode("run test.toml --in here").refused(&["names packages for a guest", "use --in vm"]);
+    desk.write(&file.replace("gawk\"]", "no-such-gawk\"]"));
+    let ran = desk.explode("run test.toml").expect(3);
+    assert!(ran.err.contains("Unable to locate package no-such-gawk"), "{ran:?}");
+}

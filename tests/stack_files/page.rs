@@ -53,6 +53,7 @@ fn each_key_is_documented_and_each_documented_key_is_one() {
     };
     for (section, file) in [
         ("The file", "?".to_owned()),
+        ("`[guest]`", format!("{folder}[guest]\n?")),
         ("`[[component]]` that uses one of explode's", format!("{folder}?")),
         ("`[[component]]` made of shell commands", "[[component]]\nname = \"a\"\n?".to_owned()),
         ("`[checker]`", format!("{folder}[checker]\n?")),

@@ -7,7 +7,7 @@ use crate::build::{Build, BuildOptions};
 use crate::cache::Cache;
 use crate::doctor::{self, Requirement};
 use crate::guest::{self, Accelerator};
-use crate::image::{self, GuestImage};
+use crate::image::{self, GuestImage, Userland};
 use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::modules::{self, Modules, drivers};
 use crate::tools::{self, Tools};
@@ -78,6 +78,16 @@ impl Builder<'_> {
     /// The errors of [`Builder::kernel`].
     pub fn image(&self) -> Result<GuestImage> {
         image::get(&self.build())
+    }
+
+    /// Returns packages of Debian with everything that they depend on, except those of `without`.
+    ///
+    /// # Errors
+    /// [`Missing`](crate::VmError::Missing) if the archive lacks one of them,
+    /// [`Usage`](crate::VmError::Usage) for a word that is no name, and for a package of `without`
+    /// that is not among them.
+    pub fn userland(&self, names: &[&str], without: &[&str]) -> Result<Userland> {
+        image::userland(&self.build(), names, without)
     }
 
     /// Returns the tools that build kernels. [`Builder::kernel`] and [`Builder::modules`] get them

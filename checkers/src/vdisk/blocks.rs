@@ -97,8 +97,8 @@ struct Bad {
 }
 
 /// Counts the unreadable sectors. If two devices, or the only one, have lost a sector at the same
-/// place, the blocks of all devices but one may be lost there. A device that has failed has lost all
-/// sectors.
+/// place, the blocks of all devices but one may be lost there. A device that has failed has lost
+/// all sectors.
 fn bad(storage: &Storage, devices: u32) -> Bad {
     let failed = (0..devices).filter(|dev| !storage.answers(*dev)).count() as u32;
     let mut disks: BTreeMap<u64, u32> = BTreeMap::new();

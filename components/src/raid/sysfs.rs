@@ -47,9 +47,9 @@ pub(super) struct AssembledArray {
 /// The manner in which an array starts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    /// It starts even if it was not clean and md leaves out a member.
+    /// True for a start even if the array was not clean and md leaves out a member.
     pub is_forced: bool,
-    /// A resync or a recovery begins and does not go on.
+    /// True if a resync or a recovery begins and does not go on.
     pub is_resync_held: bool,
 }
 

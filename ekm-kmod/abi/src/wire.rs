@@ -102,8 +102,8 @@ pub const FAULT_WRITE_ERROR: u32 = 2;
 pub const FAULT_READ_GARBAGE: u32 = 3;
 /// Reads fail with an I/O error until the sector is written. Each sector counts as a fault.
 pub const FAULT_UNREADABLE: u32 = 4;
-/// Every request fails with an I/O error and changes nothing, flushes included. The range is that of
-/// the whole disk.
+/// Every request fails with an I/O error and changes nothing, flushes included. The range is that
+/// of the whole disk.
 pub const FAULT_GONE: u32 = 5;
 /// The largest number of faults of a disk; one more is `ENOSPC`.
 pub const FAULTS_MAX: usize = 64;

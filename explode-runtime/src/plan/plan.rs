@@ -52,6 +52,9 @@ pub struct RunSettings {
     /// True if checks are skipped whose verdict is known, if stack and checker allow it.
     #[serde(default)]
     pub skip: bool,
+    /// The packages of a guest.
+    #[serde(default, skip_serializing_if = "GuestPackages::is_empty")]
+    pub guest: GuestPackages,
 }
 
 /// The depth of a run without a bound on the depth. It goes deeper until something else stops it.
@@ -108,6 +111,24 @@ fn deadline_ms() -> u64 {
     30_000
 }
 
+/// The packages of Debian that a guest has besides explode's own programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestPackages {
+    /// The names of packages. Everything that they depend on comes with them.
+    pub packages: Vec<String>,
+    /// The names of those dependencies that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+}
+
+impl GuestPackages {
+    /// Returns true if the guest has no packages.
+    pub fn is_empty(&self) -> bool {
+        self.packages.is_empty()
+    }
+}
+
 /// The plan of a run: the target, the mode, the stack, the checker and the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -158,6 +179,7 @@ impl Plan {
                 soft: false,
                 deadline_ms: deadline_ms(),
                 skip: true,
+                guest: GuestPackages::default(),
             },
         }
     }
@@ -193,6 +215,12 @@ impl Plan {
             return Err(UsageError(format!(
                 "a crash depth of {crash_depth}; use at most {MOST_CRASH_DEPTH}: each check of a \
                  crash during recovery runs inside another, on the worker's stack"
+            )));
+        }
+        if self.mode != Mode::Vm && !self.settings.guest.is_empty() {
+            let mode = self.mode.as_str();
+            return Err(UsageError(format!(
+                "[guest] names packages for a guest, and this run is in {mode}; use --in vm"
             )));
         }
         if *states == Some(0) {

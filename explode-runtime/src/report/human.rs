@@ -9,7 +9,7 @@ use super::message::{DepthCounts, DepthDone, Finding, Message, RunInfo, Summary}
 use super::paste::Paste;
 use super::progress::{ProgressPace, progress_text};
 use crate::base::plural;
-use crate::plan::{NO_DEPTH, RunSettings};
+use crate::plan::{GuestPackages, NO_DEPTH, RunSettings};
 use crate::stack::Layer;
 
 /// A writer of messages as text.
@@ -83,6 +83,7 @@ impl<W: Write> HumanWriter<W> {
             soft,
             deadline_ms,
             skip: _,
+            guest,
         } = &run.options;
         self.paste = self.paste.for_plan(run.mode, &run.stack, &run.checker_options);
         let version = &run.versions["explode"];
@@ -111,6 +112,7 @@ impl<W: Write> HumanWriter<W> {
             Colour::Plain,
             &format!("completion {completion}, atom {atom}, block {block}{replace}"),
         )?;
+        self.guest(guest)?;
         let skips = match &run.not_skipping {
             Some(why) => format!("no check: {why}"),
             None => "checks whose verdict is known from another disk".to_owned(),
@@ -134,6 +136,19 @@ impl<W: Write> HumanWriter<W> {
             self.line("Mutates", Colour::Plain, &text)?;
         }
         self.line("Folder", Colour::Plain, &run.out)
+    }
+
+    /// Writes the packages of the guest, if it has any.
+    fn guest(&mut self, guest: &GuestPackages) -> io::Result<()> {
+        if guest.is_empty() {
+            return Ok(());
+        }
+        let without = match guest.without.join(", ") {
+            none if none.is_empty() => none,
+            names => format!(", without {names}"),
+        };
+        let packages = guest.packages.join(", ");
+        self.line("Guest", Colour::Plain, &format!("packages {packages}{without}"))
     }
 
     /// Writes the cost of the paths of one length, and the cost of the next ones.

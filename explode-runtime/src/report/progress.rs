@@ -161,6 +161,7 @@ mod tests {
             soft: false,
             deadline_ms: 1,
             skip: true,
+            guest: Default::default(),
         }
     }
 }

@@ -87,8 +87,8 @@ impl Blueprint {
     }
 }
 
-/// Checks that a disk that may fail as a whole is below a layer that can do without a disk. On other
-/// stacks nothing can be promised after it, so nothing could be checked.
+/// Checks that a disk that may fail as a whole is below a layer that can do without a disk. On
+/// other stacks nothing can be promised after it, so nothing could be checked.
 fn every_disk_can_be_lost(layers: &[PlannedLayer]) -> Result<(), UsageError> {
     let mut is_redundant = vec![false; layers.len()];
     for at in (0..layers.len()).rev() {

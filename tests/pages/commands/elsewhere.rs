@@ -97,6 +97,11 @@ pub static ALL: &[Elsewhere] = &[
         "tests/guest/arrays.rs",
         "a journal on a mirror has a commit record without its blocks",
     ),
+    guest(
+        "explode run git.toml",
+        "tests/stack_files/guest.rs",
+        "fn packages_come_with_what_they_need",
+    ),
     // File systems on two disks.
     guest(
         "explode run fs-sync --stack xfs-log.toml",

@@ -1,5 +1,5 @@
-//! The first file system of a guest: the base image, and a second archive with the agent, explode's
-//! modules, and the caller's files.
+//! The first file system of a guest: the base image, the caller's packages, and an archive with the
+//! agent, explode's modules, and the caller's files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -10,12 +10,15 @@ use super::spec::GuestSpec;
 use crate::base::{ErrorContext, Result};
 use crate::image::cpio::Archive;
 
-/// Writes the base image and the second archive, one after the other, to a file in memory.
+/// Writes the archives, one after the other, to a file in memory.
 pub(super) fn pack(spec: &GuestSpec) -> Result<MemoryFile> {
     let archive = archive(spec)?;
     let file = MemoryFile::new("initrd").doing("make a file in memory")?;
-    let mut image = File::open(&spec.image).at("open", &spec.image)?;
-    io::copy(&mut image, &mut file.writer()).at("read", &spec.image)?;
+    let userland = spec.userland.as_ref().map(|userland| &userland.file);
+    for archive in [&spec.image].into_iter().chain(userland) {
+        let mut image = File::open(archive).at("open", archive)?;
+        io::copy(&mut image, &mut file.writer()).at("read", archive)?;
+    }
     archive
         .write(&mut BufWriter::with_capacity(1 << 20, file.writer()))
         .doing("pack the agent for the guest")?;

@@ -41,8 +41,12 @@ impl GuestSpec {
         if wanted.is_empty() {
             return Ok(());
         }
-        let image = fs::read(&self.image).at("read", &self.image)?;
-        let has = cpio::names(&image).into_iter().map(str::to_owned).collect();
+        let mut has = BTreeSet::new();
+        let userland = self.userland.as_ref().map(|userland| &userland.file);
+        for archive in [&self.image].into_iter().chain(userland) {
+            let bytes = fs::read(archive).at("read", archive)?;
+            has.extend(cpio::names(&bytes).into_iter().map(str::to_owned));
+        }
         let mut packing = Packing { has, files: Vec::new() };
         for WantedProgram { name, required } in wanted {
             if !packing.program(name)? && *required {
@@ -51,7 +55,8 @@ impl GuestSpec {
                         "the program '{name}' is neither in the guest's image nor on this \
                          machine's PATH"
                     ),
-                    "install it, or write where it is",
+                    "install it, write where it is, or name its package in [guest] of a stack \
+                     file",
                 ));
             }
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::accelerator::Accelerator;
 use super::agent::Agent;
+use crate::image::Userland;
 use crate::kernel::BuiltKernel;
 use crate::modules::Modules;
 
@@ -15,6 +16,8 @@ pub struct GuestSpec {
     pub kernel: BuiltKernel,
     /// The base image.
     pub image: PathBuf,
+    /// Packages besides the image. `None` if there are none.
+    pub userland: Option<Userland>,
     /// Explode's modules, loaded before the agent starts.
     pub modules: Option<Modules>,
     /// Modules of the kernel's source, loaded before explode's, in this order.
@@ -45,6 +48,7 @@ impl GuestSpec {
         Self {
             kernel: kernel.clone(),
             image: image.to_owned(),
+            userland: None,
             modules: None,
             drivers: Vec::new(),
             agent: None,
@@ -55,6 +59,13 @@ impl GuestSpec {
             kernel_arguments: Vec::new(),
             shared_bytes: 0,
         }
+    }
+
+    /// Adds packages. The guest gets memory for their archive and for their files.
+    pub fn add_userland(&mut self, userland: Userland) {
+        let mib = u32::try_from(userland.bytes.div_ceil(1 << 20)).unwrap_or(u32::MAX);
+        self.memory_mib = self.memory_mib.saturating_add(mib.saturating_mul(2));
+        self.userland = Some(userland);
     }
 }
 

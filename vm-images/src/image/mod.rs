@@ -8,6 +8,7 @@
 pub(crate) mod cpio;
 pub(crate) mod elf;
 mod libraries;
+mod userland;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,6 +22,8 @@ use crate::host::command;
 use crate::packages::recipes::image::{RecipeLine, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
+pub use userland::Userland;
+pub(crate) use userland::get as userland;
 
 /// The version of the recipe, which must be raised when the way of building changes.
 const RECIPE: u32 = 1;

@@ -125,14 +125,14 @@ fn offered(packages: &[Package]) -> Result<()> {
 }
 
 /// Returns a command of apt with a locale whose output can be parsed.
-fn apt(program: &str) -> Command {
+pub(super) fn apt(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");
     command
 }
 
 /// Returns a text that changes when apt's lists change.
-fn lists_stamp() -> Result<String> {
+pub(super) fn lists_stamp() -> Result<String> {
     let mut stamps = Vec::new();
     for entry in fs::read_dir(LISTS).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -2,9 +2,9 @@
 //!
 //! A write goes to all disks. Reads take turns. If one disk cannot read a block, it is read from
 //! another and written to the first again. A disk that does not answer is left out until recovery
-//! has copied [everything](super::members) to it. Recovery copies the first disk's contents to the others
-//! wherever the bitmap says that they may differ. Any version that a crash left is correct, but all
-//! disks must have the same one.
+//! has copied [everything](super::members) to it. Recovery copies the first disk's contents to the
+//! others wherever the bitmap says that they may differ. Any version that a crash left is correct,
+//! but all disks must have the same one.
 
 use std::cell::{Cell, RefCell};
 
@@ -148,8 +148,8 @@ impl Mirror {
         true
     }
 
-    /// Copies a row from the first readable disk to all members. Returns true if they differed. A row
-    /// that no disk can read is lost and stays unchanged.
+    /// Copies a row from the first readable disk to all members. Returns true if they differed. A
+    /// row that no disk can read is lost and stays unchanged.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let sector = row_start(row);
         let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use explode_ramdisk::{Condition, Image, SECTOR_BYTES};
 
-use super::MediaFaults;
+use super::kinds::MediaFaults;
 
 /// A block or a disk that may go bad.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,7 +43,7 @@ impl ChoiceSource for MediaSource {
                 false => write_set.is_settled(site.dev, &site.sectors),
             };
             if so_far < media.max_per_path && may {
-                for (word, damage) in media.damage(&site, seed) {
+                for (word, damage) in media.damage(&site.sectors, seed) {
                     names.push(format!("{} {word}", site.name));
                     chances.push(Chance { dev: site.dev, damage });
                 }

@@ -38,7 +38,7 @@ pub(crate) fn lines() -> Vec<RecipeLine<'static>> {
 }
 
 /// Parses a recipe. The error says which line is wrong.
-fn parse(text: &str) -> Result<Vec<RecipeLine<'_>>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<RecipeLine<'_>>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let content = line.trim();

@@ -2,6 +2,7 @@
 
 pub(crate) mod image;
 pub(crate) mod tools;
+pub(crate) mod userland;
 
 /// Returns the names of all packages of Debian that a recipe names.
 pub(crate) fn package_names() -> Vec<String> {
