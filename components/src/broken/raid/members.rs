@@ -1,9 +1,10 @@
 //! The record of the disks that have everything: the members of an array.
 //!
-//! A disk that does not answer is no member any more. The other disks get a record without it, with
-//! a higher generation, before the write that it missed is reported as done. After a crash the
-//! record with the highest generation counts. A disk that is back and is no member has old
-//! contents: it is not read, and recovery copies everything to it before it is a member again.
+//! A new array has a record of zeroes: all disks are members. A disk that does not answer is no
+//! member any more. The other disks get a record without it, with a higher generation, before the
+//! write that it missed is reported as done. After a crash the record with the highest generation
+//! counts. A disk that is back and is no member has old contents: it is not read, and recovery
+//! copies everything to it before it is a member again.
 
 use std::cell::{Cell, RefCell};
 
@@ -22,19 +23,13 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Writes the first record: all disks are members.
-    pub fn format(disks: &[RamDisk]) {
-        let members = Members { generation: Cell::new(0), are: vec![false; disks.len()].into() };
-        members.set(disks, vec![true; disks.len()]);
-    }
-
     /// Reads the record. With [`RaidBug::StaleWins`] all disks are members.
     pub fn read(disks: &[RamDisk], bug: RaidBug) -> Members {
         let read = |disk: &RamDisk| {
             let mut bytes = [0; SECTOR_BYTES];
             disk.try_read(SECTOR, &mut bytes).ok()?;
-            let (generation, members) = bytes.split_first_chunk()?;
-            let are: Vec<bool> = members.iter().take(disks.len()).map(|is| *is == 1).collect();
+            let (generation, removed) = bytes.split_first_chunk()?;
+            let are: Vec<bool> = removed.iter().take(disks.len()).map(|is| *is == 0).collect();
             Some((u64::from_le_bytes(*generation), are))
         };
         let newest = disks.iter().filter_map(read).max_by_key(|(generation, _)| *generation);
@@ -66,7 +61,7 @@ impl Members {
         self.generation.set(self.generation.get() + 1);
         let mut bytes = [0; SECTOR_BYTES];
         bytes[..8].copy_from_slice(&self.generation.get().to_le_bytes());
-        bytes[8..].iter_mut().zip(&are).for_each(|(byte, is)| *byte = u8::from(*is));
+        bytes[8..].iter_mut().zip(&are).for_each(|(byte, is)| *byte = u8::from(!*is));
         let members = disks.iter().zip(&are).filter(|(_, is)| **is);
         members.for_each(|(disk, _)| disk.write(SECTOR, &bytes, Flags::FUA));
         self.are.replace(are);

@@ -32,7 +32,6 @@ use nix::errno::Errno;
 
 use bug::RaidBug;
 use intent::Intent;
-use members::Members;
 
 /// An array: a device with a size and a resync.
 trait Array: RamDiskState {
@@ -80,9 +79,7 @@ impl<A: Array> ArrayComponent<A> {
 
 impl<A: Array + 'static> Component for ArrayComponent<A> {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let disks = self.disks(below)?;
-        Intent::format(&disks);
-        Members::format(&disks);
+        Intent::format(&self.disks(below)?);
         self.open(below)?.resync();
         Ok(())
     }
