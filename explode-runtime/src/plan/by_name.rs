@@ -133,7 +133,17 @@ impl Plan {
                 )
             });
         }
-        missing.map_or(Ok(()), |missing| Err(RunError::Missing(missing)))
+        if let Some(missing) = missing {
+            return Err(RunError::Missing(missing));
+        }
+        if self.mode != Mode::Vm && !self.settings.guest.is_empty() {
+            let mode = self.mode.as_str();
+            let text = format!(
+                "[guest] names packages for a guest, and this run is in {mode}; use --in vm"
+            );
+            return Err(UsageError(text).into());
+        }
+        Ok(())
     }
 
     /// Adds the effective values of all options of the components and the checker.

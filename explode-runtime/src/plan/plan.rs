@@ -217,12 +217,6 @@ impl Plan {
                  crash during recovery runs inside another, on the worker's stack"
             )));
         }
-        if self.mode != Mode::Vm && !self.settings.guest.is_empty() {
-            let mode = self.mode.as_str();
-            return Err(UsageError(format!(
-                "[guest] names packages for a guest, and this run is in {mode}; use --in vm"
-            )));
-        }
         if *states == Some(0) {
             return refuse("--states 0 explores nothing; use 1 or more, or omit it");
         }
