@@ -33,6 +33,15 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let array = array(1).with("resync", "done");
         is_clean(cx, &blocks(cx, 2, Options::none(), array), [5, 34, 33, 0], true);
     });
+    report.case("md: a crash during the resync of a mirror loses nothing", |_| {
+        let mut plan = blocks(cx, 2, Options::none(), array(1).with("resync", "done"));
+        plan.settings.crash_depth = 1;
+        (plan.settings.limit, plan.settings.samples) = (3, 2);
+        let (summary, findings) = cx.explore(&plan);
+        assert!(findings.is_empty(), "{findings:#?}");
+        assert!(summary.crash_crash_disks > 10_u64.into(), "{summary:?}");
+        assert_eq!(summary.broken, 0.into(), "{summary:?}");
+    });
     report.case("md: a member that ignores flushes is found", |_| {
         let liar = Options::none().with("flushes", "dropped");
         let (_, findings) = cx.explore(&blocks(cx, 2, liar, array(1)));
