@@ -71,6 +71,16 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let plan = losing(cx, 2, "stale", array(1).with("policy", "bitmap"));
         is_clean(cx, &plan, [13, 248, 129, 0], true);
     });
+    report.case("md: a stale member that is added again is rebuilt", |_| {
+        let mut plan = losing(cx, 2, "stale", array(1).with("stale", "added"));
+        (plan.settings.limit, plan.settings.samples) = (2, 2);
+        (plan.settings.crash_depth, plan.settings.states) = (1, Some(5));
+        plan.checker_options = Options::none().with("blocks", 1_u64);
+        let (summary, findings) = cx.explore(&plan);
+        assert!(findings.is_empty(), "{findings:#?}");
+        // A recovery that adds no member writes nothing here.
+        assert!(summary.crash_crash_disks > 20_u64.into(), "{summary:?}");
+    });
     for (policy, disks) in [("ppl", 3), ("journal", 4)] {
         report.case(&format!("md: no write hole with the policy {policy}"), |_| {
             let mut plan = losing(cx, disks, "missing", array(5).with("policy", policy));

@@ -45,6 +45,11 @@ pub fn def() -> ComponentDef {
                 about: "held (it never goes on), done (mounting waits for its end)",
                 default: "held",
             },
+            OptionDef {
+                name: "stale",
+                about: "a member that was away: left-out, added (and then the others fail)",
+                default: "left-out",
+            },
         ])
 }
 
@@ -112,6 +117,8 @@ struct ArrayOptions {
     chunk: u64,
     policy: Policy,
     is_resync_held: bool,
+    /// True if a member that was away is added again, and the array must then do with it.
+    is_stale_added: bool,
 }
 
 fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
@@ -132,7 +139,8 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
         level.check(policy).map_err(UsageError)?;
     }
     let is_resync_held = options.one_of("resync", &[("held", true), ("done", false)])?;
-    let options = ArrayOptions { level, chunk, policy, is_resync_held };
+    let is_stale_added = options.one_of("stale", &[("left-out", false), ("added", true)])?;
+    let options = ArrayOptions { level, chunk, policy, is_resync_held, is_stale_added };
     Ok(Rc::new(move || Box::new(Md { options, array: None })))
 }
 
@@ -242,6 +250,9 @@ impl Component for Md {
         }
         if has_copies && !is_held {
             array.wait_for_resync()?;
+        }
+        if start.is_forced && self.options.is_stale_added {
+            array.replace_others(&members, &absent, self.options.level.can_lose)?;
         }
         // The threads of the array run until they have nothing to do.
         yield_to_others().map_err(|error| {

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use explode_runtime::base::{Blame, StepError};
 
+use crate::tool::Tool;
+
 /// The file that makes an array without members when a name is written to it.
 const NEW_ARRAY: &str = "/sys/module/md_mod/parameters/new_array";
 /// The file that allows md to start an array that lacks a member and was not clean, as
@@ -126,6 +128,44 @@ impl AssembledArray {
         self.set("array_state", "active")?;
         // Otherwise a timer would write superblocks.
         self.set("safe_mode_delay", "0")
+    }
+
+    /// Adds the members that md has left out because their contents are old, as an administrator
+    /// does, and waits until they are rebuilt. Then `most` of the others fail, so that what was
+    /// rebuilt is read. `absent` has the numbers of the members that cannot be read.
+    ///
+    /// # Errors
+    /// mdadm or md refuses a member.
+    pub fn replace_others(
+        &self,
+        members: &[PathBuf],
+        absent: &[usize],
+        most: usize,
+    ) -> Result<(), StepError> {
+        let is_left_out = |member: &PathBuf| !self.attribute_of(member, "state").exists();
+        let readable = members.iter().enumerate().filter(|(at, _)| !absent.contains(at));
+        let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            readable.map(|(_, member)| member).partition(|member| is_left_out(member));
+        if added.is_empty() {
+            return Ok(());
+        }
+        self.set("sync_max", "max")?;
+        for member in &added {
+            let tool = Tool::new("mdadm", format!("--manage {} --add", self.node.display()));
+            tool.must(member)?;
+        }
+        self.wait_for_resync()?;
+        for member in others.into_iter().take(most) {
+            fs::write(self.attribute_of(member, "state"), "faulty")
+                .map_err(|error| self.fault("state = faulty of a member", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the path of an attribute of a member. It exists while the array has the member.
+    fn attribute_of(&self, member: &Path, attribute: &str) -> PathBuf {
+        let name = member.file_name().unwrap_or_default().to_string_lossy();
+        self.folder.join(format!("dev-{name}")).join(attribute)
     }
 
     /// Returns the block device.
