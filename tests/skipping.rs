@@ -34,7 +34,12 @@ const EQUIVALENT: [(&str, u32, [u64; 2]); 19] = [
 ];
 
 /// The targets on disks that go bad, where nothing is skipped.
-const GO_BAD: [&str; 2] = ["mirror+evicts", "mirror+resync-ignores-errors"];
+const GO_BAD: [&str; 4] = [
+    "mirror+evicts",
+    "mirror+resync-ignores-errors",
+    "mirror+stale-wins",
+    "mirror+acknowledges-first",
+];
 
 /// The results of a run that do not depend on skipping.
 struct Said {
