@@ -2,7 +2,7 @@
 
 use imbl::OrdMap;
 
-use crate::{Condition, Disk, Identity};
+use crate::{Condition, Damage, Disk, DiskFault, Identity};
 
 /// A set of disks by device number. Copies share all contents. A device that is not in the set is
 /// all zeroes.
@@ -48,6 +48,23 @@ impl Image {
     /// Returns the condition of a device as a whole.
     pub fn condition(&self, dev: u32) -> Condition {
         self.disk(dev).map_or(Condition::Sound, Disk::condition)
+    }
+
+    /// Returns the image with the devices in the condition that they have in `other`, unless they
+    /// have a worse one here.
+    #[must_use = "this returns the image with the conditions"]
+    pub fn in_condition_of(mut self, other: &Image) -> Image {
+        for (dev, disk) in &other.disks {
+            let fault = match disk.condition() {
+                Condition::Sound => continue,
+                Condition::Failed => DiskFault::Failed,
+                Condition::Stale => DiskFault::Stale,
+            };
+            if self.condition(*dev) == Condition::Sound {
+                self.disk_mut(*dev).damage(&Damage::Disk(fault));
+            }
+        }
+        self
     }
 
     /// Returns the identity of the contents. Equal contents on equal devices have equal identities.

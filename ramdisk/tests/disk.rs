@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use explode_ramdisk::{
-    BLOCK_BYTES, Damage, Disk, DiskFault, Flags, Identity, Image, Payload, RamDisk, ReadFault,
-    Recording, SECTOR_BYTES, Storage, sector_identity,
+    BLOCK_BYTES, Condition, Damage, Disk, DiskFault, Flags, Identity, Image, Payload, RamDisk,
+    ReadFault, Recording, SECTOR_BYTES, Storage, sector_identity,
 };
 use proptest::prelude::*;
 
@@ -328,4 +328,23 @@ fn a_disk_fails_as_a_whole() {
         RamDisk::new(storage.clone(), 0, 8).write(0, &[3; SECTOR_BYTES], Flags::FUA);
         assert_eq!(storage.answers(0), after, "{fault:?}");
     }
+}
+
+/// An image that is taken of devices with a fault keeps the fault.
+#[test]
+fn conditions_are_carried_over() {
+    let image = || Image::from_iter([(0, Disk::from_bytes(&[1; SECTOR_BYTES]))]);
+    let faults = [
+        (DiskFault::Failed, Condition::Failed),
+        (DiskFault::Missing, Condition::Failed),
+        (DiskFault::Stale, Condition::Stale),
+    ];
+    for (fault, condition) in faults {
+        let mut damaged = image();
+        damaged.disk_mut(0).damage(&Damage::Disk(fault));
+        let carried = image().in_condition_of(&damaged);
+        assert_eq!((carried.condition(0), carried.identity()), (condition, damaged.identity()));
+        assert_eq!(damaged.clone().in_condition_of(&image()).identity(), damaged.identity());
+    }
+    assert_eq!(image().in_condition_of(&image()).identity(), image().identity());
 }

@@ -105,6 +105,11 @@ impl<'a> CrashPipeline<'a> {
         }
     }
 
+    /// Returns an image of the devices with the faults of whole disks on this path.
+    pub(crate) fn in_condition(&self, image: Image) -> Image {
+        image.in_condition_of(self.write_set.durable())
+    }
+
     /// Keeps the log for the checker from now on. Called before the first event.
     pub(crate) fn keep_for_checker(&mut self) {
         self.reader = Some(LogReader::new(self.write_set.clone()));

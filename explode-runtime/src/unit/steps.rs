@@ -231,6 +231,8 @@ impl UnitSteps<'_, '_, '_> {
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
         let image = image.map_err(|fault| broken(fault.of("a chop failed")))?;
+        // A disk that has failed does not work again because the stack is started again.
+        let image = self.driver.pipeline.in_condition(image);
         // The system under test has only one set of devices.
         drop(stack);
         self.driver.pipeline.chop(image.clone());
