@@ -1,15 +1,17 @@
 //! The attributes of an inode: its mode, its extended attributes, and the target of a symbolic
 //! link.
 //!
-//! They are stored only on the device of the inode. The mode is in the sector after that of the
-//! size ([`MODE_SECTOR`]). Each extended attribute is in one of the sectors after the mode
-//! ([`XATTR_SECTORS`]), chosen by a hash of its name. Each is therefore a version that a crash
-//! keeps or loses separately. A sector of zeroes is the mode of a new inode, or no attribute. The
-//! target of a symbolic link is in the first sector.
+//! They are stored only on the device of the inode. A mode that was changed is in the sector after
+//! that of the size ([`MODE_SECTOR`]). Each extended attribute is in one of the sectors after the
+//! mode ([`XATTR_SECTORS`]), chosen by a hash of its name. A changed owner is in the sector after
+//! them ([`OWNER_SECTOR`]). Each is therefore a version that a crash keeps or loses separately. A
+//! sector of zeroes is the mode or the owner at creation, or no attribute. The target of a symbolic
+//! link begins in the first sector.
 //!
 //! | sector | bytes |
 //! | --- | --- |
 //! | mode | 2, little endian, with the highest bit set |
+//! | owner | user, 4, and group, 4, little endian, each plus one |
 //! | attribute | length of the name, 1; of the value, 2, little endian; the name, UTF-8; the value |
 //! | target | its length, 2, little endian; the target, UTF-8 |
 
@@ -18,6 +20,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use nix::errno::Errno;
 
+use super::access::Access;
 use super::inode::{InodeNumber, SIZE_SECTOR};
 use super::tree::{Tree, TreePosition};
 use super::{FileKind, Result};
@@ -27,17 +30,18 @@ use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 pub const MODE_SECTOR: u64 = SIZE_SECTOR + 1;
 /// The sectors that hold extended attributes.
 pub const XATTR_SECTORS: Range<u64> = MODE_SECTOR + 1..MODE_SECTOR + 1 + (1 << 32);
+/// The sector that holds the owner of an inode, if it was changed.
+pub const OWNER_SECTOR: u64 = XATTR_SECTORS.end;
 
-/// The bit that marks a mode that was set.
-const SET: u16 = 1 << 15;
-/// The permission bits of a mode.
-const MODE: u16 = 0o7777;
+/// The longest target of a symbolic link in bytes.
+const TARGET_BYTES: usize = 4094;
 
 /// Returns the contents of a sector in words. `None` if the sector holds neither a mode nor an
 /// attribute.
 pub fn describe(sector: u64) -> Option<&'static str> {
     match sector {
         MODE_SECTOR => Some("the mode"),
+        OWNER_SECTOR => Some("the owner"),
         _ if XATTR_SECTORS.contains(&sector) => Some("an extended attribute"),
         _ => None,
     }
@@ -45,46 +49,69 @@ pub fn describe(sector: u64) -> Option<&'static str> {
 
 impl Tree {
     /// Makes a symbolic link at `place` with the target `target`. `ENAMETOOLONG` if the target is
-    /// longer than 510 bytes, `ENOENT` if it is empty.
-    pub fn create_symlink(&mut self, place: &TreePosition<'_>, target: &str) -> Result<()> {
+    /// longer than 4094 bytes, `ENOENT` if it is empty.
+    pub fn create_symlink(
+        &mut self,
+        place: &TreePosition<'_>,
+        target: &str,
+        born: Access,
+    ) -> Result<InodeNumber> {
         if target.is_empty() {
             return Err(Errno::ENOENT);
         }
-        let sector = sector(&[&(target.len() as u16).to_le_bytes(), target.as_bytes()]);
-        let sector = sector.ok_or(Errno::ENAMETOOLONG)?;
-        let number = self.create(place, FileKind::Symlink)?;
-        self.dirty(number, 0, sector);
-        Ok(())
+        if target.len() > TARGET_BYTES {
+            return Err(Errno::ENAMETOOLONG);
+        }
+        let mut bytes = [&(target.len() as u16).to_le_bytes(), target.as_bytes()].concat();
+        bytes.resize(bytes.len().next_multiple_of(SECTOR_BYTES), 0);
+        let number = self.create(place, FileKind::Symlink, born)?;
+        self.dirty(number, 0, bytes.into());
+        Ok(number)
     }
 
     /// Returns the target of a symbolic link. `EINVAL` for any other kind of inode, `EIO` if the
-    /// sector was not written by [`create_symlink`](Tree::create_symlink).
+    /// sectors were not written by [`create_symlink`](Tree::create_symlink).
     pub fn target(&self, number: InodeNumber) -> Result<String> {
         if self.inode(number).kind() != FileKind::Symlink {
             return Err(Errno::EINVAL);
         }
         let sector = self.sector(number, 0)?;
-        let end = 2 + usize::from(u16::from_le_bytes([sector[0], sector[1]]));
-        let target = sector.get(2..end).ok_or(Errno::EIO)?;
-        String::from_utf8(target.to_vec()).map_err(|_| Errno::EIO)
+        let len = usize::from(u16::from_le_bytes([sector[0], sector[1]]));
+        if len > TARGET_BYTES {
+            return Err(Errno::EIO);
+        }
+        let mut target = vec![0; len];
+        self.storage.try_read(self.device(number), 2, &mut target)?;
+        String::from_utf8(target).map_err(|_| Errno::EIO)
     }
 
     /// Sets the mode of an inode.
     pub fn set_mode(&mut self, number: InodeNumber, mode: u32) {
-        let mode = mode as u16 & MODE | SET;
-        self.dirty_attribute(number, MODE_SECTOR, &[&mode.to_le_bytes()]);
+        self.dirty_attribute(number, MODE_SECTOR, &[&Access::stored_mode(mode)]);
     }
 
-    /// Returns the mode of an inode. The mode of a new inode if none was set.
+    /// Sets the user and the group of an inode.
+    pub fn set_owner(&mut self, number: InodeNumber, user: u32, group: u32) {
+        let stored = |id: u32| id.wrapping_add(1).to_le_bytes();
+        self.dirty_attribute(number, OWNER_SECTOR, &[&stored(user), &stored(group)]);
+    }
+
+    /// Returns the mode of an inode. The mode at its creation if none was set.
     pub fn mode(&self, number: InodeNumber) -> Result<u32> {
         let sector = self.sector(number, MODE_SECTOR)?;
-        let mode = u16::from_le_bytes([sector[0], sector[1]]);
-        Ok(match (mode & SET, self.inode(number).kind()) {
-            (0, FileKind::Directory) => 0o755,
-            (0, FileKind::File) => 0o644,
-            (0, FileKind::Symlink) => 0o777,
-            _ => (mode & MODE).into(),
-        })
+        let born = self.inode(number).born.mode;
+        Ok(Access::loaded_mode([sector[0], sector[1]]).unwrap_or(born))
+    }
+
+    /// Returns the mode and the owner of an inode.
+    pub fn access(&self, number: InodeNumber) -> Result<Access> {
+        let born = self.inode(number).born;
+        let sector = self.sector(number, OWNER_SECTOR)?;
+        let id = |at: usize, born: u32| {
+            let bytes = sector[at..at + 4].try_into().expect("four bytes");
+            u32::from_le_bytes(bytes).checked_sub(1).unwrap_or(born)
+        };
+        Ok(Access { mode: self.mode(number)?, user: id(0, born.user), group: id(4, born.group) })
     }
 
     /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name

@@ -37,6 +37,11 @@ impl Tree {
         }
     }
 
+    /// Returns the first path that leads to an inode. `None` if there is none.
+    pub fn path(&self, number: InodeNumber) -> Option<String> {
+        self.path_of(number, |name| name.leads_to)
+    }
+
     /// Returns the first path that leads to an inode, where `leads` returns the inode of a name.
     /// The search is in order of names, and a directory comes before its contents.
     fn path_of(

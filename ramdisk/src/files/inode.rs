@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::FileKind;
+use super::access::Access;
 use super::runs::Runs;
 
 /// The number of an inode; 0 is the root directory.
@@ -19,6 +20,8 @@ pub const SIZE_SECTOR: u64 = 1 << 40;
 pub struct Inode {
     /// The kind of inode, with the state that only this kind has.
     pub body: InodeBody,
+    /// The mode and owner at creation. They are part of each of its names.
+    pub born: Access,
     /// The number of names that lead to it, plus one for the root, which has no name.
     pub links: u32,
     /// The number of open handles.
@@ -70,7 +73,7 @@ pub struct DirEntry {
 
 impl Inode {
     /// Returns an empty inode without names.
-    pub fn new(kind: FileKind) -> Inode {
+    pub fn new(kind: FileKind, born: Access) -> Inode {
         let body = match kind {
             FileKind::File => InodeBody::File { size: 0 },
             FileKind::Directory => InodeBody::Directory(Directory::default()),
@@ -78,6 +81,7 @@ impl Inode {
         };
         Inode {
             body,
+            born,
             links: 0,
             handles: 0,
             lingers_in: BTreeSet::new(),

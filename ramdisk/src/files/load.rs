@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 
 use nix::errno::Errno;
 
+use super::access::Access;
 use super::granule::Granule;
 use super::inode::{DirEntry, Directory, Inode, InodeBody, InodeNumber, SIZE_SECTOR};
+use super::slot::Slot;
 use super::tree::{INODES, ROOT, Tree};
 use super::{FileKind, Result, slot};
 use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
@@ -22,8 +24,9 @@ impl Tree {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
         let image = storage.peek();
-        let mut inodes =
-            BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(FileKind::Directory) })]);
+        let born = Access::of_new(FileKind::Directory);
+        let root = Inode { links: 1, ..Inode::new(FileKind::Directory, born) };
+        let mut inodes = BTreeMap::from([(ROOT, root)]);
         let mut unread = vec![ROOT];
         while let Some(number) = unread.pop() {
             storage.note(ReadRange::Device { dev: base + number });
@@ -31,8 +34,8 @@ impl Tree {
             if let Some(inode) = inodes.get_mut(&number) {
                 inode.body = InodeBody::Directory(directory);
             }
-            for (kind, target) in targets {
-                let inode = inodes.entry(target).or_insert_with(|| Inode::new(kind));
+            for (kind, born, target) in targets {
+                let inode = inodes.entry(target).or_insert_with(|| Inode::new(kind, born));
                 if inode.kind() != kind || target == ROOT {
                     return Err(Errno::EIO);
                 }
@@ -58,19 +61,22 @@ impl Tree {
     }
 }
 
-/// Returns the names of a directory, and the kind and number of each inode that they lead to.
-fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(FileKind, InodeNumber)>)> {
+/// An inode that a name leads to: its kind, its mode and owner at creation, and its number.
+type Target = (FileKind, Access, InodeNumber);
+
+/// Returns the names of a directory, and each inode that they lead to.
+fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<Target>)> {
     let mut directory = Directory::default();
     let mut targets = Vec::new();
     let Some(disk) = disk else { return Ok((directory, targets)) };
     for sector in disk.used_sectors(0..SIZE_SECTOR) {
-        let (kind, number, name) = slot::decode(disk.sector(sector))?;
+        let Slot { kind, inode: number, born, name } = slot::decode(disk.sector(sector))?;
         let entry = DirEntry { slot: sector, leads_to: Some(number), led_to: Some(number) };
         if number >= INODES || directory.names.insert(name.to_owned(), entry).is_some() {
             return Err(Errno::EIO);
         }
         directory.next_slot = sector + 1;
-        targets.push((kind, number));
+        targets.push((kind, born, number));
     }
     Ok((directory, targets))
 }

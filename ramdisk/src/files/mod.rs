@@ -1,6 +1,7 @@
 //! The file calls of a checked system, and a simulated file system that gives no guarantee beyond
 //! POSIX.
 
+mod access;
 mod allocate;
 mod attributes;
 mod call;
@@ -12,6 +13,7 @@ mod inode;
 mod list;
 mod load;
 mod mounted;
+mod nodes;
 mod open_files;
 mod path;
 mod posix;
@@ -22,9 +24,11 @@ mod tree;
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
 
+pub use access::Access;
 pub use call::{FsCall, NAMELESS, REMOVED_DIRECTORY, WriteMethod};
 pub use call_text::CallText;
 pub use granule::Granule;
+pub use nodes::{Entry, NewNode, Node};
 pub use open_files::{OpenFiles, Session};
 pub use posix::SimFiles;
 

@@ -2,6 +2,7 @@
 
 use nix::errno::Errno;
 
+use super::access::Access;
 use super::granule::Granule;
 use super::inode::InodeNumber;
 use super::tree::{ROOT, Tree, TreePosition};
@@ -55,7 +56,9 @@ impl MountedSimFiles {
                 FileKind::Directory => return Err(Errno::EISDIR),
                 FileKind::Symlink => return Err(Errno::ELOOP),
             },
-            (None, Some(place)) if flags.create => self.tree.create(&place, FileKind::File)?,
+            (None, Some(place)) if flags.create => {
+                self.tree.create(&place, FileKind::File, Access::of_new(FileKind::File))?
+            }
             (None, _) => return Err(Errno::ENOENT),
         };
         if flags.truncate {
@@ -118,13 +121,21 @@ impl MountedSimFiles {
         if place.inode.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
     }
 
-    /// Renames a node. The new name is written before the old one.
+    /// Renames a node.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (old, moved, kind) = self.existing(from, Errno::EBUSY)?;
         let new = self.tree.place(to)?.ok_or(Errno::EBUSY)?;
         if kind == FileKind::Directory && self.tree.passes(to, moved)? {
             return Err(Errno::EINVAL);
         }
+        self.move_name(&old, &new)
+    }
+
+    /// Makes a name lead to the node of another name, which is removed. The new name is written
+    /// before the old one. The caller has checked that a directory does not move into itself.
+    pub fn move_name(&mut self, old: &TreePosition<'_>, new: &TreePosition<'_>) -> Result<()> {
+        let moved = old.inode.ok_or(Errno::ENOENT)?;
+        let kind = self.tree.inode(moved).kind();
         match new.inode {
             Some(same) if same == moved => return Ok(()),
             Some(replaced) => match (kind, self.tree.inode(replaced).kind()) {
@@ -135,8 +146,8 @@ impl MountedSimFiles {
             },
             None => {}
         }
-        self.tree.point(&new, Some(moved))?;
-        self.tree.point(&old, None)
+        self.tree.point(new, Some(moved))?;
+        self.tree.point(old, None)
     }
 
     /// Exchanges two names. Both are written, the first one first.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use nix::errno::Errno;
 
+use super::access::Access;
 use super::granule::Granule;
 use super::mounted::MountedSimFiles;
 use super::{
@@ -22,7 +23,7 @@ use crate::Storage;
 /// dropped stay unsynced. Before a second mount of the same storage, call [`sync`](Files::sync), as
 /// unmounting would.
 #[derive(Clone, Debug)]
-pub struct SimFiles(Rc<RefCell<MountedSimFiles>>);
+pub struct SimFiles(pub(super) Rc<RefCell<MountedSimFiles>>);
 
 impl SimFiles {
     /// Mounts the file system on the 2^20 devices of `storage` from `base` on.
@@ -65,7 +66,7 @@ impl SimFiles {
 
     /// Makes a call that changes files as one operation of the log. A call that fails has changed
     /// nothing.
-    fn operation<T>(
+    pub(super) fn operation<T>(
         &self,
         name: &str,
         call: impl FnOnce(&mut MountedSimFiles) -> Result<T>,
@@ -141,7 +142,8 @@ impl Files for SimFiles {
     fn mkdir(&self, path: &str) -> Result<()> {
         self.operation("mkdir", |mounted| {
             let place = mounted.vacant(path)?;
-            mounted.tree.create(&place, FileKind::Directory).map(drop)
+            let born = Access::of_new(FileKind::Directory);
+            mounted.tree.create(&place, FileKind::Directory, born).map(drop)
         })
     }
 
@@ -225,11 +227,12 @@ impl Files for SimFiles {
         self.fdatasync(fd)
     }
 
-    /// Returns `ENAMETOOLONG` for a target of more than 510 bytes.
+    /// Returns `ENAMETOOLONG` for a target of more than 4094 bytes.
     fn symlink(&self, target: &str, path: &str) -> Result<()> {
         self.operation("symlink", |mounted| {
             let place = mounted.vacant(path)?;
-            mounted.tree.create_symlink(&place, target)
+            let born = Access::of_new(FileKind::Symlink);
+            mounted.tree.create_symlink(&place, target, born).map(drop)
         })
     }
 
@@ -286,7 +289,7 @@ impl Files for SimFiles {
         let mut mounted = self.0.borrow_mut();
         let number = mounted.tree.lookup(directory)?;
         mounted.tree.directory(number)?;
-        let file = mounted.tree.make(FileKind::File)?;
+        let file = mounted.tree.make(FileKind::File, Access::of_new(FileKind::File))?;
         Ok(mounted.hold(file, None))
     }
 

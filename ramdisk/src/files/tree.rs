@@ -18,8 +18,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use nix::errno::Errno;
 
+use super::access::Access;
 use super::granule::Granule;
 use super::inode::{Directory, Inode, InodeBody, InodeNumber};
+use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
 
@@ -117,21 +119,26 @@ impl Tree {
     }
 
     /// Makes an inode with a name. `ENOSPC` if no number is left.
-    pub fn create(&mut self, place: &TreePosition<'_>, kind: FileKind) -> Result<InodeNumber> {
-        let number = self.make(kind)?;
+    pub fn create(
+        &mut self,
+        place: &TreePosition<'_>,
+        kind: FileKind,
+        born: Access,
+    ) -> Result<InodeNumber> {
+        let number = self.make(kind, born)?;
         self.point(place, Some(number))?;
         Ok(number)
     }
 
     /// Makes an inode without a name. `ENOSPC` if no number is left.
-    pub fn make(&mut self, kind: FileKind) -> Result<InodeNumber> {
+    pub fn make(&mut self, kind: FileKind, born: Access) -> Result<InodeNumber> {
         self.storage.note(ReadRange::Highest { first: self.base, last: self.base + (INODES - 1) });
         if self.next >= INODES {
             return Err(Errno::ENOSPC);
         }
         let number = self.next;
         self.next += 1;
-        self.inodes.insert(number, Inode::new(kind));
+        self.inodes.insert(number, Inode::new(kind, born));
         Ok(number)
     }
 
@@ -151,7 +158,8 @@ impl Tree {
             Some(number) => {
                 let inode = self.inode_mut(number);
                 inode.links += 1;
-                slot::encode(inode.kind(), number, name)
+                let (kind, born) = (inode.kind(), inode.born);
+                slot::encode(&Slot { kind, inode: number, born, name })
             }
         };
         self.dirty(at, sector, bytes);

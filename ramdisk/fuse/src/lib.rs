@@ -1,0 +1,32 @@
+//! Runs unmodified programs on simulated files.
+//!
+//! The path of a call: a program writes to a [`Mount`]. The kernel sends the call as a request of
+//! FUSE. `forward` hands it to the thread that owns the simulated files, where `server` makes the
+//! call on [`SimFiles`](explode_ramdisk::SimFiles). The simulated files log the events that the
+//! crash disks are made of, as for a system that runs in process.
+//!
+//! Simulated files belong to one thread. That thread never touches a mount: it answers requests
+//! while it waits for the [`programs`] thread, which mounts, starts programs and waits for them, in
+//! namespaces of its own. So nothing is left behind when any part is killed.
+//!
+//! # Rooms, bottom first
+//!
+//! - `requests`: the requests that wait for the thread that owns the files
+//! - `clock`: the times of files
+//! - `server`: answers requests from simulated files
+//! - `forward`: hands the requests of the kernel to the owner of the files
+//! - `sync_calls`: sync(2) and syncfs(2), which FUSE does not see
+//! - `space`: the namespaces in which programs run
+//! - `programs`: the thread that mounts files and starts programs
+
+mod clock;
+mod forward;
+mod programs;
+mod requests;
+mod server;
+mod space;
+mod sync_calls;
+
+pub use programs::{Mount, Program, run};
+pub use server::CallHook;
+pub use space::Allowed;

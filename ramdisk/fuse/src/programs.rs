@@ -1,0 +1,175 @@
+//! The thread that mounts files and starts programs, for one thread that owns the files.
+//!
+//! It works in namespaces of its own, so its mounts are seen by its programs only, and they vanish
+//! with it.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use explode_ramdisk::SimFiles;
+use fuser::{Config, Session, SessionACL};
+
+use crate::forward::Forward;
+use crate::requests::{self, MountId, Requests, serve_until};
+use crate::server::{CallHook, FileServer};
+use crate::space::{self, Allowed, MOUNTS};
+use crate::sync_calls;
+
+/// Work for the thread of the programs.
+type Job = Box<dyn FnOnce() + Send>;
+
+thread_local! {
+    static PROGRAMS: RefCell<Option<(Allowed, Sender<Job>)>> = const { RefCell::new(None) };
+}
+
+/// Simulated files as a mounted file system, which only the programs of [`run`] see. A later mount
+/// with the same name hides an earlier one until it is dropped.
+pub struct Mount {
+    id: MountId,
+    path: PathBuf,
+}
+
+/// A program that runs beside the mounts of this thread.
+#[derive(Debug)]
+pub struct Program<'p> {
+    /// The text for the shell.
+    pub command: &'p str,
+    /// The folder in which it starts.
+    pub folder: &'p Path,
+    /// Its environment, in place of this process's.
+    pub environment: Vec<(String, String)>,
+    /// The place of its standard output.
+    pub out: File,
+    /// The place of its standard error.
+    pub err: File,
+}
+
+/// Starts the thread of the programs if this thread has none with the same access to the machine.
+fn programs(allowed: Option<&Allowed>) -> io::Result<Sender<Job>> {
+    PROGRAMS.with_borrow_mut(|programs| {
+        if let Some((having, jobs)) = programs
+            && allowed.is_none_or(|allowed| allowed == having)
+        {
+            return Ok(jobs.clone());
+        }
+        let allowed = allowed.cloned().unwrap_or_default();
+        let jobs = start(allowed.clone(), requests::to_this_thread())?;
+        *programs = Some((allowed, jobs.clone()));
+        Ok(jobs)
+    })
+}
+
+fn start(allowed: Allowed, requests: Requests) -> io::Result<Sender<Job>> {
+    // fuser fills two new buffers of 16 MiB with zeroes for each mount. Fresh memory holds zeroes,
+    // but only an allocation above this threshold is fresh (mallopt(3)).
+    // SAFETY: the arguments are two numbers.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
+    let (jobs, waiting) = channel::<Job>();
+    let (started, starts) = channel();
+    thread::Builder::new().name("programs".to_owned()).spawn(move || {
+        let entered = space::enter(&allowed).and_then(|()| sync_calls::hold(requests));
+        let goes_on = entered.is_ok();
+        started.send(entered).ok();
+        if goes_on {
+            waiting.iter().for_each(|job| job());
+        }
+    })?;
+    let ended = |_| io::Error::other("the thread of the programs has ended");
+    starts.recv().map_err(ended)??;
+    Ok(jobs)
+}
+
+/// Does work on the thread of the programs, and answers requests until it has a result.
+fn there<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let jobs = programs(None)?;
+    serve_until(move |finish| {
+        let job: Job = Box::new(move || finish(work()));
+        // If the thread has ended, the job is dropped, and with it the only way to a result.
+        jobs.send(job).ok();
+    })
+}
+
+impl Mount {
+    /// Mounts simulated files under a name, for programs with this access to the machine. `hook`
+    /// makes and records each call.
+    ///
+    /// # Errors
+    /// The machine does not allow it, which needs root and /dev/fuse.
+    pub fn new(
+        files: SimFiles,
+        name: &str,
+        allowed: &Allowed,
+        hook: Option<CallHook>,
+    ) -> io::Result<Mount> {
+        programs(Some(allowed))?;
+        let path = Path::new(MOUNTS).join(name);
+        let id = requests::serve(FileServer::new(files, hook), path.clone());
+        let mount = Mount { id, path: path.clone() };
+        let requests = requests::to_this_thread();
+        let kernel_id = there(move || connect(Forward { mount: id, requests }, &path))??;
+        requests::mounted(id, kernel_id);
+        Ok(mount)
+    }
+
+    /// Returns the path by which programs find the files.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let path = self.path.clone();
+        // A mount that is gone already needs nothing.
+        there(move || space::unmount(&path)).ok();
+        requests::end_service(self.id);
+    }
+}
+
+/// Mounts, and starts the thread that reads the kernel's requests.
+fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
+    let device = |error| io::Error::other(format!("/dev/fuse: {error}"));
+    let connection = File::options().read(true).write(true).open("/dev/fuse").map_err(device)?;
+    let connection = OwnedFd::from(connection);
+    let kernel_id = space::mount_fuse(&connection, path)?;
+    let session = Session::from_fd(forward, connection, SessionACL::All, Config::default())?;
+    thread::Builder::new().name("fuse".to_owned()).spawn(move || session.run())?;
+    Ok(kernel_id)
+}
+
+/// Runs a program, and serves the mounts of this thread until it and all that it has started have
+/// ended.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn run(program: Program<'_>) -> io::Result<ExitStatus> {
+    let Program { command, folder, environment, out, err } = program;
+    // Without the last line the shell would become the command. Process 1 must not be one, because
+    // the kernel keeps signals from it.
+    let text = format!("{command}\nexit $?");
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &text]).env_clear().envs(environment);
+    shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
+    there(move || {
+        space::clean()?;
+        // SAFETY: the call is a system call, and allocates nothing.
+        unsafe {
+            shell.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::umask(0o022);
+                Ok(())
+            })
+        };
+        space::own_process_numbers()?;
+        let child = shell.spawn();
+        space::share_process_numbers()?;
+        child?.wait()
+    })?
+}

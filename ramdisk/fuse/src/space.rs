@@ -1,0 +1,192 @@
+//! The namespaces in which programs run.
+//!
+//! Programs see the root of this machine read-only, and private folders for what they write besides
+//! the simulated files: /tmp, /run, /var/tmp and /dev/shm are empty at the start of each program.
+//! Networks and process numbers are their own: process 1 is the shell of the command, and when it
+//! ends the kernel ends all others.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use libc::{SYS_mount_setattr, c_char, c_short};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+
+/// The folder in which the simulated files are mounted.
+pub(crate) const MOUNTS: &str = "/run/explode";
+
+/// The folders that are private and empty at the start of each program.
+const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// The access of programs to this machine besides the simulated files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// The folders that programs may write.
+    pub write: Vec<PathBuf>,
+    /// True if programs use the networks of this machine.
+    pub network: bool,
+}
+
+/// Moves this thread, and the programs that it starts, to namespaces of their own. The folder in
+/// which this process works stays visible.
+///
+/// # Errors
+/// The namespaces cannot be made, which needs root.
+pub(crate) fn enter(allowed: &Allowed) -> io::Result<()> {
+    let mut flags = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC;
+    if !allowed.network {
+        flags |= CloneFlags::CLONE_NEWNET;
+    }
+    unshare(flags)?;
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
+    let visible = std::env::current_dir().into_iter();
+    let visible: Vec<(PathBuf, OwnedFd, bool)> = visible
+        .map(|path| (path, false))
+        .chain(allowed.write.iter().map(|path| (path.clone(), true)))
+        .map(|(path, write)| Ok((path.clone(), open_folder(&path)?, write)))
+        .collect::<io::Result<_>>()?;
+    set_read_only("/")?;
+    for folder in PRIVATE.iter().chain(&["/run"]).filter(|folder| Path::new(folder).is_dir()) {
+        mount(Some("explode"), *folder, Some("tmpfs"), MsFlags::empty(), none)?;
+    }
+    for (path, folder, write) in &visible {
+        show(path, folder, *write)?;
+    }
+    fs::create_dir_all(MOUNTS)?;
+    if !allowed.network {
+        // A kernel without loopback networks has no programs that use it.
+        bring_up_loopback().ok();
+    }
+    Ok(())
+}
+
+/// Empties the private folders.
+pub(crate) fn clean() -> io::Result<()> {
+    for folder in PRIVATE {
+        let Ok(entries) = fs::read_dir(folder) else { continue };
+        for entry in entries {
+            let entry = entry?;
+            if is_mount_point(&entry.path()) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path()).ok();
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if a folder that must stay visible is mounted there or below.
+fn is_mount_point(path: &Path) -> bool {
+    let Ok(mounts) = fs::read_to_string("/proc/thread-self/mountinfo") else { return true };
+    let mut points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    points.any(|point| Path::new(point).starts_with(path))
+}
+
+/// Gives the next program that this thread starts process numbers of its own. Call
+/// [`share_process_numbers`] after its start.
+pub(crate) fn own_process_numbers() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_NEWPID)?)
+}
+
+/// Lets this thread start threads and programs with the process numbers of this process again.
+pub(crate) fn share_process_numbers() -> io::Result<()> {
+    let own = fs::File::open("/proc/self/ns/pid")?;
+    Ok(setns(own, CloneFlags::CLONE_NEWPID)?)
+}
+
+/// Mounts the file system of a FUSE connection, and returns the kernel's number of the mount.
+pub(crate) fn mount_fuse(connection: &OwnedFd, path: &Path) -> io::Result<u64> {
+    fs::create_dir_all(path)?;
+    let fd = connection.as_raw_fd();
+    let options = format!(
+        "fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other,max_read=1048576"
+    );
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("explode"), path, Some("fuse"), flags, Some(options.as_str()))?;
+    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
+    let of_path = mounts.lines().rev().find_map(|line| {
+        let mut words = line.split(' ');
+        let id = words.next()?.parse().ok()?;
+        (Path::new(words.nth(3)?) == path).then_some(id)
+    });
+    of_path.ok_or_else(|| io::Error::other(format!("{} is not mounted", path.display())))
+}
+
+/// Takes the newest mount away from a path, also if a program still uses it.
+pub(crate) fn unmount(path: &Path) -> io::Result<()> {
+    Ok(umount2(path, MntFlags::MNT_DETACH)?)
+}
+
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    fs::File::open(path).map(OwnedFd::from)
+}
+
+/// Makes a mount and all below it read-only (mount_setattr(2)).
+fn set_read_only(path: &str) -> io::Result<()> {
+    let path = CString::new(path)?;
+    let attributes = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    // SAFETY: the path ends with a NUL, and the attributes have the size that is passed.
+    let set = unsafe {
+        libc::syscall(
+            SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    Errno::result(set)?;
+    Ok(())
+}
+
+/// Shows a folder of this machine at its own path.
+fn show(path: &Path, folder: &OwnedFd, write: bool) -> io::Result<()> {
+    let hidden = PRIVATE.iter().chain(&["/run"]).any(|private| path.starts_with(private));
+    if !hidden && !write {
+        return Ok(());
+    }
+    fs::create_dir_all(path).ok();
+    let none = None::<&str>;
+    let source = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;
+    let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+    if !write {
+        flags |= MsFlags::MS_RDONLY;
+    }
+    Ok(mount(none, path, none, flags, none)?)
+}
+
+fn bring_up_loopback() -> io::Result<()> {
+    // SAFETY: the call returns a new descriptor, which nothing else holds.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        Errno::result(fd)?;
+        OwnedFd::from_raw_fd(fd)
+    };
+    // SAFETY: the type is plain numbers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = *from as c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as c_short;
+    // SAFETY: the request names an interface and its flags.
+    Errno::result(unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
+    })?;
+    Ok(())
+}
