@@ -38,6 +38,7 @@ pub fn register(registry: &mut Registry) {
         vdisk::ramdisk::def(),
         raid::md::def(),
         fs::simfiles::def(),
+        command::files::def(),
         command::folder::def(),
         command::def(),
         fs::kernel::ext::ext2::def(),

@@ -1,11 +1,8 @@
 //! A checker made of shell commands.
 
-use std::ffi::OsStr;
-use std::io::Write as _;
-
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
 use explode_components::command::{
-    CommandResult, OutputMode, fill_checker, run, run_with_requests,
+    CommandResult, OutputMode, Variable, VariableValue, fill_checker, run, run_with_requests,
 };
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
@@ -15,7 +12,7 @@ use explode_runtime::choose::{ChoiceKind, ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
 use explode_runtime::events::LoggedAction;
 use explode_runtime::stack::{LayerPaths, Stack, is_of_commands};
-use explode_runtime::verdict::{BrokenKind, CheckError, ShellDemand, Verdict, Violation};
+use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
 use itertools::Itertools as _;
 
 /// The name in the registry.
@@ -78,9 +75,7 @@ impl CommandChecker {
         cx: &mut Cx<'_>,
     ) -> Result<AlternativeResult, CheckError> {
         let stack = cx.stack();
-        // Without a kernel a crash loses only what a process has not written yet. So every crash is
-        // a soft crash.
-        let soft = stack.devices().kernel().is_none();
+        let soft = crashes_softly(stack);
         for step in &alternative.steps {
             match step {
                 CommandStep::Start(args) if !soft => cx.check_crashes_start(&self.arguments(args)?),
@@ -144,10 +139,16 @@ impl CommandChecker {
     }
 }
 
+/// Returns true if a crash loses only what a process has not written yet, because no kernel and no
+/// simulated files are below the commands.
+fn crashes_softly(stack: &Stack) -> bool {
+    stack.devices().kernel().is_none() && !stack.confines_commands()
+}
+
 /// Runs a command of mutate. Each call of `explode-mark` in it requests crash checks. On a kernel
 /// the devices receive these requests themselves.
 fn run_step(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
-    if stack.devices().kernel().is_some() {
+    if !crashes_softly(stack) {
         return run(command, stack.devices(), OutputMode::WithStderr, &[]);
     }
     let requests = stack.asks();
@@ -184,19 +185,13 @@ impl Checker for CommandChecker {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
-        let failed = |error: std::io::Error| {
-            CheckError::from(
-                BrokenKind::Tool.of(format!("EXPLODE_DONE cannot be written: {error}")),
-            )
-        };
-        let mut done = tempfile::NamedTempFile::new().map_err(failed)?;
-        done.write_all(self.done.as_bytes()).map_err(failed)?;
         let args = args.join(" ");
         let variables = [
-            ("EXPLODE_EPOCH", OsStr::new(epoch.as_str())),
-            ("EXPLODE_ARGS", OsStr::new(&args)),
-            ("EXPLODE_DONE", done.path().as_os_str()),
+            ("EXPLODE_EPOCH", VariableValue::Text(epoch.as_str())),
+            ("EXPLODE_ARGS", VariableValue::Text(&args)),
+            ("EXPLODE_DONE", VariableValue::FileWith(&self.done)),
         ];
+        let variables = variables.map(|(name, value)| Variable { name, value });
         let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
         let ended = run(&check, stack.devices(), OutputMode::WithStderr, &variables)?;
         match (ended.code(), ended.last_line()) {
@@ -220,9 +215,10 @@ impl Checker for CommandChecker {
     }
 
     /// The author of the commands knows which files are there. The files that the commands read are
-    /// unknown here.
-    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
-        Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(false))
+    /// unknown here, unless the stack shows them.
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        let confined = stack.confines_commands();
+        Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(confined))
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {

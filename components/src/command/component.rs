@@ -49,7 +49,7 @@ pub fn def() -> ComponentDef {
                 default: "[0]",
             },
         ])
-        .also_on(["folder"])
+        .also_on(["files", "folder"])
         .command_keys(KEYS)
         .unlisted()
 }

@@ -1,5 +1,5 @@
-//! Components made of shell commands, and the private folder on which they can run without a guest
-//! kernel.
+//! Components made of shell commands, and the private folder and the simulated files on which they
+//! can run without a guest kernel.
 //!
 //! Their definitions are options ([`def`]). They are in the plan and in every trace, so a replay
 //! needs nothing else. `docs/reference/stack-files.md` describes the commands. Invariants: a
@@ -7,6 +7,7 @@
 //! its layer only by paths. On a crash disk its calls of sync(2) do nothing.
 
 mod component;
+pub mod files;
 pub mod folder;
 mod marks;
 mod no_sync;
@@ -18,4 +19,6 @@ pub use component::{KEYS, NAME, PROVIDES, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
-pub use run::{CommandResult, OutputMode, hold_clock, run, run_with_requests};
+pub use run::{
+    CommandResult, OutputMode, Variable, VariableValue, hold_clock, run, run_with_requests,
+};

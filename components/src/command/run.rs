@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -12,6 +12,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::Marks;
 use super::no_sync::run_without_sync;
+use explode_fuse::Program;
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
@@ -75,6 +76,24 @@ impl CommandResult {
     }
 }
 
+/// A variable of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable<'v> {
+    /// The name.
+    pub name: &'v str,
+    /// The value.
+    pub value: VariableValue<'v>,
+}
+
+/// The value of a variable.
+#[derive(Clone, Copy, Debug)]
+pub enum VariableValue<'v> {
+    /// A text.
+    Text(&'v str),
+    /// The path of a file with these contents.
+    FileWith(&'v str),
+}
+
 /// Runs a command beside the stack on these devices.
 ///
 /// # Errors
@@ -83,7 +102,7 @@ pub fn run(
     command: &str,
     devices: &dyn DiskSet,
     out: OutputMode,
-    variables: &[(&str, &OsStr)],
+    variables: &[Variable<'_>],
 ) -> Result<CommandResult, StepError> {
     run_command(command, devices, out, variables, None)
 }
@@ -110,7 +129,7 @@ fn run_command(
     command: &str,
     devices: &dyn DiskSet,
     out: OutputMode,
-    variables: &[(&str, &OsStr)],
+    variables: &[Variable<'_>],
     receive: Option<&mut dyn FnMut(&str)>,
 ) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
@@ -122,6 +141,51 @@ fn run_command(
         OutputMode::WithStderr => output.try_clone(),
         OutputMode::Alone => tempfile::tempfile().and_then(|file| alone.insert(file).try_clone()),
     };
+    let stdout = stdout.map_err(failed)?;
+    let stderr = output.try_clone().map_err(failed)?;
+    let status = if explode_fuse::is_serving() {
+        confined(command, variables, stdout, stderr).map_err(failed)?
+    } else {
+        beside(command, devices, variables, stdout, stderr, receive).map_err(failed)?
+    };
+    let out =
+        alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
+    let output = String::from_utf8_lossy(&contents(&mut output).map_err(failed)?).into_owned();
+    Ok(CommandResult { status, out, output })
+}
+
+/// Runs a command on the simulated files that this thread serves.
+fn confined(
+    command: &str,
+    variables: &[Variable<'_>],
+    out: File,
+    err: File,
+) -> std::io::Result<ExitStatus> {
+    let mut environment = explode_fuse::environment();
+    let mut files = Vec::new();
+    for Variable { name, value } in variables {
+        let value = match value {
+            VariableValue::Text(text) => (*text).to_owned(),
+            VariableValue::FileWith(text) => {
+                let path = format!("/tmp/{name}");
+                files.push((path.clone().into(), text.as_bytes().to_owned()));
+                path
+            }
+        };
+        environment.push(((*name).to_owned(), value));
+    }
+    explode_fuse::run(Program { command: command.to_owned(), environment, files, out, err })
+}
+
+/// Runs a command beside this process.
+fn beside(
+    command: &str,
+    devices: &dyn DiskSet,
+    variables: &[Variable<'_>],
+    out: File,
+    err: File,
+    receive: Option<&mut dyn FnMut(&str)>,
+) -> std::io::Result<ExitStatus> {
     let mut shell = Command::new("/bin/sh");
     let mut path = std::env::var("PATH").unwrap_or_default();
     if devices.kernel().is_some() {
@@ -135,21 +199,28 @@ fn run_command(
         shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());
     }
     hold_clock();
-    shell.args(["-c", command]).envs(variables.iter().copied()).stdin(Stdio::null());
-    shell.stdout(stdout.map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(out).stderr(err);
+    let mut files = Vec::new();
+    for Variable { name, value } in variables {
+        match value {
+            VariableValue::Text(text) => shell.env(name, text),
+            VariableValue::FileWith(text) => {
+                let mut file = tempfile::NamedTempFile::new()?;
+                file.write_all(text.as_bytes())?;
+                shell.env(name, file.path());
+                files.push(file);
+                &mut shell
+            }
+        };
+    }
     let beside_live = devices.kernel().is_some_and(|disks| disks.side() == Side::Crash);
-    let status = match receive {
+    match receive {
         Some(receive) => {
             MARKS.with_borrow_mut(|marks| wait_with_requests(marks, &mut shell, receive))
         }
         None if beside_live => run_without_sync(shell),
         None => shell.status(),
-    };
-    let status = status.map_err(failed)?;
-    let out =
-        alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
-    let output = String::from_utf8_lossy(&contents(&mut output).map_err(failed)?).into_owned();
-    Ok(CommandResult { status, out, output })
+    }
 }
 
 fn wait_with_requests(

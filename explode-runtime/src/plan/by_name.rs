@@ -36,7 +36,7 @@ impl Plan {
         let plan = Plan { target, checker_options, ..Plan::of_parts(registry, checker, stack)? };
         if plan.mode == Mode::Mem
             && plan.has_command_checker()
-            && !registry.components.host_commands(&plan.stack)
+            && registry.components.host_of_commands(&plan.stack).is_none()
         {
             let Plan { target, stack, checker, checker_options, .. } = plan;
             let bounds = TargetBounds::on(Mode::Vm);
@@ -119,17 +119,20 @@ impl Plan {
         self.checker_options.defaults().check(&def.name, &def.options)?;
         def.make(&self.checker_options)?;
         let name = &self.checker;
-        let hosts_commands = registry.components.host_commands(&self.stack);
-        if hosts_commands && !def.needs_command_host {
+        let host = registry.components.host_of_commands(&self.stack);
+        let hosts_commands = host.is_some();
+        if let Some(host) = host
+            && !def.needs_command_host
+        {
             let text =
-                format!("checker '{name}' cannot run on 'folder', where only shell commands do");
+                format!("checker '{name}' cannot run on '{host}', where only shell commands do");
             return Err(UsageError(text).into());
         }
         if def.needs_command_host && !hosts_commands && self.mode == Mode::Mem {
             missing.get_or_insert_with(|| {
                 format!(
                     "the commands of checker '{name}' need a kernel below them; use --in vm or \
-                     --in here, or put them on 'folder'"
+                     --in here, or put them on 'files' or 'folder'"
                 )
             });
         }

@@ -76,7 +76,7 @@ impl Registry {
     /// Returns the mode in which a stack can run: in process if every component can, otherwise in a
     /// guest.
     pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
-        if self.components.host_commands(stack) {
+        if self.components.host_of_commands(stack).is_some() {
             return Ok(Mode::Mem);
         }
         let can = |layer: &Layer| Ok(self.component(&layer.component)?.modes.contains(&Mode::Mem));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::component::Component;
 use super::components::{ComponentMaker, Components};
 use super::facts::Facts;
-use super::spec::StackSpec;
+use super::spec::{COMMANDS, StackSpec};
 use crate::base::{Factory, Options, UsageError};
 
 /// A stack's description with checked names and options and known facts. Clones share it.
@@ -20,6 +20,8 @@ pub(super) struct PlannedLayer {
     /// The numbers of the layers directly below.
     pub children: Vec<usize>,
     pub facts: Facts,
+    /// True for a layer made of shell commands.
+    pub commands: bool,
     pub first_device: u32,
     /// The value of [`Below::buffers`](super::Below::buffers).
     pub buffers: bool,
@@ -55,7 +57,16 @@ impl Blueprint {
                 None => LayerMaker::OfOptions(Factory::clone(&def.build), layer.options.clone()),
             };
             let name = layer.name.clone();
-            layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, maker });
+            let (commands, buffers) = (layer.component == COMMANDS, true);
+            layers.push(PlannedLayer {
+                name,
+                children,
+                facts,
+                commands,
+                first_device,
+                buffers,
+                maker,
+            });
             made.push(component);
         }
         every_disk_can_be_lost(&layers)?;

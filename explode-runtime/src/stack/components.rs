@@ -176,10 +176,10 @@ impl Components {
         self.defs.iter().filter(|def| def.listed)
     }
 
-    /// Returns true if shell commands can run in process on a layer of the stack.
-    pub fn host_commands(&self, stack: &StackSpec) -> bool {
-        let hosts = |layer: &Layer| self.get(&layer.component).is_ok_and(|def| def.hosts_commands);
-        stack.0.iter().any(hosts)
+    /// Returns the component of the stack on which shell commands can run in process.
+    pub fn host_of_commands<'s>(&self, stack: &'s StackSpec) -> Option<&'s str> {
+        let hosts = |layer: &&Layer| self.get(&layer.component).is_ok_and(|def| def.hosts_commands);
+        stack.0.iter().find(hosts).map(|layer| layer.component.as_str())
     }
 
     /// Returns the component of this name, listed or not.

@@ -40,6 +40,9 @@ pub struct Facts {
     /// anything else (files, a clock, random numbers without a seed), every check on the stack is
     /// made, because no verdict can be reused.
     pub reads_only_its_disks: bool,
+    /// True if shell commands on the component read nothing else that differs between two checks, and
+    /// the event log shows all that they write.
+    pub confines_commands: bool,
     /// The number of disks that the component can do without. 0 unless it is an array with
     /// redundancy.
     pub can_lose: u32,
@@ -59,6 +62,7 @@ impl Default for Facts {
             buffers_are_places: true,
             starts_populated: false,
             reads_only_its_disks: true,
+            confines_commands: false,
             can_lose: 0,
             faults: FaultMenu::default(),
         }
@@ -110,6 +114,11 @@ impl Facts {
     /// Sets whether the component depends only on its devices and its children.
     pub fn reads_only_its_disks(self, reads_only_its_disks: bool) -> Facts {
         Facts { reads_only_its_disks, ..self }
+    }
+
+    /// Declares that shell commands read and write nothing else.
+    pub fn confines_commands(self) -> Facts {
+        Facts { confines_commands: true, ..self }
     }
 
     /// Sets the number of disks that the component can do without.

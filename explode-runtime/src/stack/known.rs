@@ -242,8 +242,18 @@ impl Stack {
 
     /// Returns the first layer that does not depend on its disks alone. `None` if all layers do.
     pub fn first_impure_layer(&self) -> Option<&str> {
-        let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
-        Some(&layer.plan.name)
+        let confined = self.confines_commands();
+        let is_impure = |level: &&MountedLayer| {
+            let commands = level.plan.commands;
+            !level.plan.facts.reads_only_its_disks && !(commands && confined)
+        };
+        Some(&self.levels.iter().find(is_impure)?.plan.name)
+    }
+
+    /// Returns true if shell commands on the stack read and write nothing but its files, so that
+    /// their crashes are hard and a verdict can be reused.
+    pub fn confines_commands(&self) -> bool {
+        self.levels.iter().any(|level| level.plan.facts.confines_commands)
     }
 
     /// Returns the check of a crash disk without explode and its block device. `None` unless the

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{Files, Granule};
 
-use self::profile::profile;
+pub use self::profile::profile;
 use super::abilities::{Abilities, Inspect};
 use super::component::{Below, Component, Surface};
 use super::facts::Facts;
@@ -33,7 +33,7 @@ const SYNC: OptionDef = OptionDef {
 };
 
 /// The number of devices. Every inode is a device.
-const DEVICES: u32 = 1 << 20;
+pub const DEVICES: u32 = 1 << 20;
 
 struct SimFilesComponent {
     media: MediaFaults,
@@ -56,13 +56,18 @@ fn granule(rules: &DeviceRules) -> Granule {
     })
 }
 
+/// Mounts the simulated files of a component with [`DEVICES`] devices.
+///
+/// # Errors
+/// The devices hold contents that no crash can leave.
+pub fn mount(below: &Below<'_>) -> Result<SimFiles, StepError> {
+    let storage = below.devices.storage()?.clone();
+    Ok(SimFiles::mount(storage, below.first_device, granule(&below.rules))?)
+}
+
 impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let files = SimFiles::mount(
-            below.devices.storage()?.clone(),
-            below.first_device,
-            granule(&below.rules),
-        )?;
+        let files = mount(below)?;
         self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
         self.first_device = below.first_device;
         Ok(())

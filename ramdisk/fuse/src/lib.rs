@@ -27,6 +27,6 @@ mod server;
 mod space;
 mod sync_calls;
 
-pub use programs::{Mount, Program, run};
+pub use programs::{Mount, Program, environment, is_serving, run};
 pub use server::CallHook;
 pub use space::Allowed;

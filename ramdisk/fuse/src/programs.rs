@@ -4,7 +4,7 @@
 //! with it.
 
 use std::cell::RefCell;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
@@ -36,19 +36,33 @@ pub struct Mount {
     path: PathBuf,
 }
 
-/// A program that runs beside the mounts of this thread.
+/// A program that runs beside the mounts of this thread, in the folder of the newest.
 #[derive(Debug)]
-pub struct Program<'p> {
+pub struct Program {
     /// The text for the shell.
-    pub command: &'p str,
-    /// The folder in which it starts.
-    pub folder: &'p Path,
+    pub command: String,
     /// Its environment, in place of this process's.
     pub environment: Vec<(String, String)>,
+    /// Files in private folders that it finds when it starts, with their contents.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
     /// The place of its standard output.
     pub out: File,
     /// The place of its standard error.
     pub err: File,
+}
+
+/// Returns true if this thread serves simulated files.
+pub fn is_serving() -> bool {
+    requests::newest_path().is_some()
+}
+
+/// Returns the environment of programs: the path of this process, and fixed values for what often
+/// changes results.
+pub fn environment() -> Vec<(String, String)> {
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+    let fixed = [("HOME", "/tmp"), ("LC_ALL", "C"), ("TZ", "UTC"), ("USER", "root")];
+    let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    fixed.chain([("PATH".to_owned(), path)]).collect()
 }
 
 /// Starts the thread of the programs if this thread has none with the same access to the machine.
@@ -149,8 +163,9 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run(program: Program<'_>) -> io::Result<ExitStatus> {
-    let Program { command, folder, environment, out, err } = program;
+pub fn run(program: Program) -> io::Result<ExitStatus> {
+    let Program { command, environment, files, out, err } = program;
+    let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
     // Without the last line the shell would become the command. Process 1 must not be one, because
     // the kernel keeps signals from it.
     let text = format!("{command}\nexit $?");
@@ -159,6 +174,9 @@ pub fn run(program: Program<'_>) -> io::Result<ExitStatus> {
     shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
     there(move || {
         space::clean()?;
+        for (path, contents) in files {
+            fs::write(path, contents)?;
+        }
         // SAFETY: the call is a system call, and allocates nothing.
         unsafe {
             shell.pre_exec(|| {

@@ -104,6 +104,11 @@ pub(crate) fn end_service(id: MountId) {
     DESK.with_borrow_mut(|desk| desk.served.mounts.remove(&id));
 }
 
+/// Returns the path of the newest mount of this thread.
+pub(crate) fn newest_path() -> Option<PathBuf> {
+    DESK.with_borrow(|desk| desk.served.mounts.values().next_back().map(|at| at.path.clone()))
+}
+
 /// Answers requests until `work`, which another thread does, has a result. `start` hands the work to
 /// that thread, together with a function that takes the result.
 ///

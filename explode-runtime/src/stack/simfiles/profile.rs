@@ -58,7 +58,7 @@ const NOT_SYNCHRONOUS: [Line; 2] = [
 ];
 
 /// Returns the profile of a mount. A promise without a line is kept.
-pub(super) fn profile(sync: bool) -> Profile {
+pub fn profile(sync: bool) -> Profile {
     let more: &[Line] = if sync { &[] } else { &NOT_SYNCHRONOUS };
     let lines = ALWAYS.iter().chain(more);
     let promises = lines.flat_map(|(words, kept, quote)| {

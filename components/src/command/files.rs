@@ -1,0 +1,116 @@
+//! Simulated files that shell commands and the programs that they start use, mounted through FUSE:
+//! the leaf of stacks of unmodified programs that need no guest kernel.
+//!
+//! The files are those of the component `simfiles`. Each write, and each call that makes something
+//! durable, is an event. So crashes are hard crashes, and every crash disk that the model allows is
+//! checked. The live files and those of a crash disk have the same path.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use explode_fuse::{Allowed, Mount};
+use explode_ramdisk::SimFiles;
+use explode_ramdisk::files::Files as _;
+use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
+use explode_runtime::stack::simfiles::{DEVICES, mount, profile};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect, Surface};
+use serde::Deserialize;
+
+/// The name in the registry.
+pub const NAME: &str = "files";
+
+/// Returns the definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "simulated files for stacks of shell commands, mounted by FUSE", build)
+        .modes([Mode::Mem])
+        .options([
+            OptionDef {
+                name: "allow_write",
+                about: "folders of this machine that the commands may write",
+                default: "[]",
+            },
+            OptionDef {
+                name: "allow_network",
+                about: "the commands use the networks of this machine: true, false",
+                default: "false",
+            },
+        ])
+        .hosts_commands()
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FilesOptions {
+    allow_write: Vec<PathBuf>,
+    allow_network: bool,
+}
+
+struct MountedSimFiles {
+    allowed: Allowed,
+    first_device: u32,
+    mounted: Option<(SimFiles, Mount)>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let FilesOptions { allow_write, allow_network } = options.parse("the component 'files'")?;
+    if let Some(path) = allow_write.iter().find(|path| !path.is_dir() || !path.is_absolute()) {
+        let path = path.display();
+        let text = format!("allow_write: {path} is no folder; write the whole path of a folder");
+        return Err(UsageError(text));
+    }
+    let allowed = Allowed { write: allow_write, network: allow_network };
+    Ok(Box::new(MountedSimFiles { allowed, first_device: 0, mounted: None }))
+}
+
+/// Returns the name of the mount of a component, the same in the live stack and in those of crash
+/// disks.
+fn name(first_device: u32) -> String {
+    match first_device / DEVICES {
+        0 => "files".to_owned(),
+        number => format!("files-{number}"),
+    }
+}
+
+impl Component for MountedSimFiles {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
+        let files = mount(below)?;
+        let mount = Mount::new(files.clone(), &name(below.first_device), &self.allowed, None);
+        let mount = mount.map_err(|error| {
+            let text = format!("the simulated files cannot be mounted through FUSE: {error}");
+            StepError::new(text).blame(Blame::Tool)
+        })?;
+        self.first_device = below.first_device;
+        self.mounted = Some((files, mount));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
+        if let Some((files, mount)) = self.mounted.take() {
+            drop(mount);
+            // A clean unmount syncs everything, as umount(2) does.
+            files.sync()?;
+        }
+        Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.mounted
+            .as_ref()
+            .map_or(Surface::Child, |(files, _)| Surface::Files(Rc::new(files.clone())))
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::default().devices(DEVICES).promises(profile(false)).confines_commands()
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        let path = self.mounted.as_ref().map(|(_, mount)| mount.path().to_owned());
+        Abilities::default().inspect(self).path(path).must_unmount(self.mounted.is_some())
+    }
+}
+
+impl Inspect for MountedSimFiles {
+    fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
+        self.mounted.as_ref()?.0.describe_sector(self.first_device + device, sector)
+    }
+}
