@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod app;
 mod bench;
 mod compare;
 mod completions;
@@ -37,6 +38,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
             Some(folder) => jobs::plan(registry, args, folder),
             None => run::run(registry, args),
         },
+        Command::App(args) => app::app(registry, args),
         Command::Compare(args) => compare::compare(registry, args),
         Command::Work(args) => jobs::work(registry, args),
         Command::Merge(args) => jobs::merge(registry, args),

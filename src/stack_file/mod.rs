@@ -64,10 +64,14 @@ impl StackFile {
         };
         let bytes = read_at_most(path, MOST_BYTES).map_err(|error| unread(&error))?;
         let text = String::from_utf8(bytes).map_err(|_| unread(&"it is not UTF-8"))?;
-        StackFile::parse(registry, cli, path, &text)
+        StackFile::of_text(registry, cli, path, &text)
     }
 
-    fn parse(
+    /// Reads the text of a file that has this path.
+    ///
+    /// # Errors
+    /// The error names the file, the line and the column.
+    pub fn of_text(
         registry: &Registry,
         cli: fn() -> Command,
         path: &Path,

@@ -55,7 +55,7 @@ const VALUE: &str = "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|tru
     \\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
 
 fn parse(registry: &Registry, path: &str, text: &str) -> Result<StackFile, UsageError> {
-    StackFile::parse(registry, Cli::command, Path::new(path), text)
+    StackFile::of_text(registry, Cli::command, Path::new(path), text)
 }
 
 /// Reads a file. An error must have a line and a column of the file.

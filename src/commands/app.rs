@@ -1,0 +1,130 @@
+//! `explode app`: checks an unmodified program. Its commands become a stack file on simulated files.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::{CommandFactory as _, Parser as _};
+use explode_runtime::base::{Exit, RunError, UsageError};
+use explode_runtime::plan::Registry;
+
+use super::run;
+use crate::cli::{AppArgs, Cli, Command, Format, ModelArg, RunArgs};
+use crate::output;
+use crate::stack_file::StackFile;
+
+/// The name of the stack file, and so of the run folder.
+const NAME: &str = "app.toml";
+
+/// Checks a program, or prints its stack file.
+pub fn app(registry: &Registry, args: &AppArgs) -> Exit {
+    let prepared = stack_file(args).and_then(|text| {
+        if args.print {
+            return Ok(Prepared::Text(text));
+        }
+        let mut run = run_args(args)?;
+        run.stack.file = Some(StackFile::of_text(registry, Cli::command, Path::new(NAME), &text)?);
+        Ok(Prepared::Run(Box::new(run)))
+    });
+    match prepared {
+        Err(error) => run::refused(&RunError::from(error), Format::Human),
+        Ok(Prepared::Run(run)) => run::run(registry, &run),
+        Ok(Prepared::Text(text)) => {
+            output::line(text.trim_end());
+            Exit::Clean
+        }
+    }
+}
+
+/// The result of the arguments.
+enum Prepared {
+    /// A stack file that is printed.
+    Text(String),
+    /// A run.
+    Run(Box<RunArgs>),
+}
+
+/// Parses the options of `explode run`.
+fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
+    let depth = format!("--depth={}", args.times);
+    let soft = (args.model == ModelArg::Strict).then_some("--soft");
+    let own = ["explode", "run", NAME, &depth].into_iter().chain(soft);
+    let words: Vec<OsString> =
+        own.map(OsString::from).chain(args.run.iter().map(OsString::from)).collect();
+    if let Some(wrong) = args.run.iter().find(|word| word.starts_with("--stack")) {
+        return Err(UsageError(format!("{wrong}: the commands are the stack; omit it")));
+    }
+    let cli = Cli::try_parse_from(words).unwrap_or_else(|error| error.exit());
+    match cli.command {
+        Command::Run(run) => Ok(*run),
+        _ => unreachable!("the words begin with 'run'"),
+    }
+}
+
+/// Returns the stack file of the commands.
+fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
+    let mut text = String::from("[[component]]\nuse = \"files\"\n");
+    let list = |paths: Vec<String>| format!("[{}]", paths.join(", "));
+    if !args.allow_write.is_empty() {
+        let folders = args.allow_write.iter().map(|path| whole(path)).collect::<Result<_, _>>()?;
+        writeln!(text, "allow_write = {}", list(folders)).expect("a String takes all");
+    }
+    if args.allow_network {
+        text.push_str("allow_network = true\n");
+    }
+    if let Some(setup) = &args.setup {
+        let setup = quoted(&located(setup)?);
+        write!(text, "\n[[component]]\nname = \"setup\"\ninit = {setup}\n")
+            .expect("a String takes all");
+    }
+    text.push_str("\n[checker]\nname = \"app\"\nmutate = [\n");
+    for (number, work) in args.work.iter().enumerate() {
+        let name =
+            if args.work.len() == 1 { "work".to_owned() } else { format!("work-{}", number + 1) };
+        let work = quoted(&located(work)?);
+        writeln!(
+            text,
+            "  {{ name = \"{name}\", steps = [{{ start = [\"{{n}}\"] }}, {{ sh = {work} }}, {{ end = [\"{{n}}\"] }}] }},"
+        )
+        .expect("a String takes all");
+    }
+    writeln!(text, "]\ncheck = {}", quoted(&check(&args.check)?)).expect("a String takes all");
+    Ok(text)
+}
+
+/// The end of a check: 0 is well. A shell that cannot run the command ends with 126 or 127, which is
+/// no finding. Every other end is one, a signal included.
+const ENDS: &str = "case $? in 0) exit 0;; 126|127) exit 126;; *) exit 1;; esac";
+
+fn check(command: &str) -> Result<String, UsageError> {
+    Ok(format!("({})\n{ENDS}", located(command)?))
+}
+
+/// Returns the command with the whole path of its program if that is a file beside the user, such as
+/// `./work.sh`. The commands start in the simulated files.
+fn located(command: &str) -> Result<String, UsageError> {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    if program.is_empty() {
+        return Err(UsageError("a command is empty; write what the shell is to run".to_owned()));
+    }
+    if !program.starts_with("./") && !program.starts_with("../") {
+        return Ok(command.to_owned());
+    }
+    let path = std::fs::canonicalize(program).map_err(|error| {
+        UsageError(format!("{program}: {error}; name a program beside the folder you are in"))
+    })?;
+    Ok(command.replacen(program, &format!("'{}'", path.display()), 1))
+}
+
+/// Returns a folder as text of TOML, by its whole path.
+fn whole(path: &Path) -> Result<String, UsageError> {
+    let whole = path.canonicalize().map_err(|error| {
+        UsageError(format!("--allow-write {}: {error}; name a folder", path.display()))
+    })?;
+    Ok(quoted(&whole.display().to_string()))
+}
+
+/// Returns a text as a string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
