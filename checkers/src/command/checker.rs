@@ -2,7 +2,8 @@
 
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
 use explode_components::command::{
-    CommandResult, OutputMode, Variable, VariableValue, fill_checker, run, run_with_requests,
+    CommandResult, OutputMode, Variable, VariableValue, fill_checker, run, run_with_calls,
+    run_with_requests,
 };
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
@@ -145,10 +146,13 @@ fn crashes_softly(stack: &Stack) -> bool {
     stack.devices().kernel().is_none() && !stack.confines_commands()
 }
 
-/// Runs a command of mutate. Each call of `explode-mark` in it requests crash checks. On a kernel
+/// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark` in it requests crash checks. On a kernel
 /// the devices receive these requests themselves.
 fn run_step(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
-    if !crashes_softly(stack) {
+    if stack.confines_commands() {
+        return run_with_calls(command, stack.devices(), stack.log().map(|log| log.of("files")));
+    }
+    if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), OutputMode::WithStderr, &[]);
     }
     let requests = stack.asks();

@@ -74,7 +74,7 @@ fn name(first_device: u32) -> String {
 impl Component for MountedSimFiles {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let files = mount(below)?;
-        let mount = Mount::new(files.clone(), &name(below.first_device), &self.allowed, None);
+        let mount = Mount::new(files.clone(), &name(below.first_device), &self.allowed);
         let mount = mount.map_err(|error| {
             let text = format!("the simulated files cannot be mounted through FUSE: {error}");
             StepError::new(text).blame(Blame::Tool)

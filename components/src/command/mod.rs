@@ -20,5 +20,6 @@ pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
 pub use run::{
-    CommandResult, OutputMode, Variable, VariableValue, hold_clock, run, run_with_requests,
+    CommandResult, OutputMode, Variable, VariableValue, hold_clock, run, run_with_calls,
+    run_with_requests,
 };

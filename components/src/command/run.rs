@@ -12,10 +12,11 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::Marks;
 use super::no_sync::run_without_sync;
-use explode_fuse::Program;
+use explode_fuse::{CallHook, Program};
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
+use explode_runtime::events::CallLog;
 
 /// The guest's folder of the programs that came with the agent.
 const GUEST_PROGRAMS: &str = "/agent/bin";
@@ -104,7 +105,20 @@ pub fn run(
     out: OutputMode,
     variables: &[Variable<'_>],
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, out, variables, None)
+    run_command(command, devices, out, variables, None, None)
+}
+
+/// Runs a command on the simulated files of the live stack. `log` gets each call that changes or
+/// syncs files. Standard output and standard error go to one place.
+///
+/// # Errors
+/// The errors of [`run`].
+pub fn run_with_calls(
+    command: &str,
+    devices: &dyn DiskSet,
+    log: Option<CallLog>,
+) -> Result<CommandResult, StepError> {
+    run_command(command, devices, OutputMode::WithStderr, &[], None, log)
 }
 
 /// Runs a command beside the live stack. Calls `receive` when the command calls `explode-mark`.
@@ -117,7 +131,7 @@ pub fn run_with_requests(
     devices: &dyn DiskSet,
     receive: &mut dyn FnMut(&str),
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive))
+    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive), None)
 }
 
 thread_local! {
@@ -131,6 +145,7 @@ fn run_command(
     out: OutputMode,
     variables: &[Variable<'_>],
     receive: Option<&mut dyn FnMut(&str)>,
+    log: Option<CallLog>,
 ) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
         StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
@@ -144,7 +159,7 @@ fn run_command(
     let stdout = stdout.map_err(failed)?;
     let stderr = output.try_clone().map_err(failed)?;
     let status = if explode_fuse::is_serving() {
-        confined(command, variables, stdout, stderr).map_err(failed)?
+        confined(command, variables, (stdout, stderr), log).map_err(failed)?
     } else {
         beside(command, devices, variables, stdout, stderr, receive).map_err(failed)?
     };
@@ -158,8 +173,8 @@ fn run_command(
 fn confined(
     command: &str,
     variables: &[Variable<'_>],
-    out: File,
-    err: File,
+    (out, err): (File, File),
+    log: Option<CallLog>,
 ) -> std::io::Result<ExitStatus> {
     let mut environment = explode_fuse::environment();
     let mut files = Vec::new();
@@ -174,7 +189,8 @@ fn confined(
         };
         environment.push(((*name).to_owned(), value));
     }
-    explode_fuse::run(Program { command: command.to_owned(), environment, files, out, err })
+    let hook = log.map(|log| -> CallHook { Box::new(move |call, make| log.record(call, make)) });
+    explode_fuse::run(Program { command: command.to_owned(), environment, files, out, err }, hook)
 }
 
 /// Runs a command beside this process.

@@ -83,10 +83,19 @@ impl CallLog {
     /// Wraps the files that the component `by` uses. Its calls get places only, because no script
     /// makes them.
     pub(crate) fn below(&self, by: &str, files: Rc<dyn Files>) -> Rc<dyn Files> {
+        self.of(by).around(files)
+    }
+
+    /// Returns the log of the calls of the component `by`. They get places only.
+    pub fn of(&self, by: &str) -> CallLog {
         let calls = self.inner.borrow().calls;
-        let below =
-            CallLog { timeline: self.timeline.clone(), by: Some(by.into()), ..CallLog::new(calls) };
-        below.around(files)
+        CallLog { timeline: self.timeline.clone(), by: Some(by.into()), ..CallLog::new(calls) }
+    }
+
+    /// Makes a call that a program has asked for, and logs it.
+    pub fn record(&self, call: FsCall, make: &mut dyn FnMut() -> Result<()>) {
+        // The program gets the result from the caller.
+        let _ = if self.inner.borrow().calls { self.made(call, make) } else { make() };
     }
 
     /// Returns the calls so far with their places, in the order in which they began.

@@ -18,7 +18,7 @@ use fuser::{Config, Session, SessionACL};
 
 use crate::forward::Forward;
 use crate::requests::{self, MountId, Requests, serve_until};
-use crate::server::{CallHook, FileServer};
+use crate::server::{CallHook, FileServer, recorded};
 use crate::space::{self, Allowed, MOUNTS};
 use crate::sync_calls;
 
@@ -111,20 +111,14 @@ fn there<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Re
 }
 
 impl Mount {
-    /// Mounts simulated files under a name, for programs with this access to the machine. `hook`
-    /// makes and records each call.
+    /// Mounts simulated files under a name, for programs with this access to the machine.
     ///
     /// # Errors
     /// The machine does not allow it, which needs root and /dev/fuse.
-    pub fn new(
-        files: SimFiles,
-        name: &str,
-        allowed: &Allowed,
-        hook: Option<CallHook>,
-    ) -> io::Result<Mount> {
+    pub fn new(files: SimFiles, name: &str, allowed: &Allowed) -> io::Result<Mount> {
         programs(Some(allowed))?;
         let path = Path::new(MOUNTS).join(name);
-        let id = requests::serve(FileServer::new(files, hook), path.clone());
+        let id = requests::serve(FileServer::new(files), path.clone());
         let mount = Mount { id, path: path.clone() };
         let requests = requests::to_this_thread();
         let kernel_id = there(move || connect(Forward { mount: id, requests }, &path))??;
@@ -159,11 +153,11 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 }
 
 /// Runs a program, and serves the mounts of this thread until it and all that it has started have
-/// ended.
+/// ended. `hook` makes and records each call that changes or syncs files.
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run(program: Program) -> io::Result<ExitStatus> {
+pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
     let Program { command, environment, files, out, err } = program;
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
     // Without the last line the shell would become the command. Process 1 must not be one, because
@@ -172,7 +166,7 @@ pub fn run(program: Program) -> io::Result<ExitStatus> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &text]).env_clear().envs(environment);
     shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
-    there(move || {
+    let work = move || {
         space::clean()?;
         for (path, contents) in files {
             fs::write(path, contents)?;
@@ -189,5 +183,6 @@ pub fn run(program: Program) -> io::Result<ExitStatus> {
         let child = shell.spawn();
         space::share_process_numbers()?;
         child?.wait()
-    })?
+    };
+    recorded(hook, || there(work))?
 }

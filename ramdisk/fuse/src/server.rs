@@ -1,5 +1,6 @@
 //! Answers requests from simulated files, on the thread that owns them.
 
+use std::cell::RefCell;
 use std::time::{Duration, SystemTime};
 
 use explode_ramdisk::SimFiles;
@@ -15,8 +16,21 @@ use crate::clock::{Clock, Times};
 /// The result of a request.
 pub(crate) type Result<T> = std::result::Result<T, Errno>;
 
-/// A function that makes a call and records it.
-pub type CallHook = Box<dyn Fn(FsCall, &mut dyn FnMut())>;
+/// A function that makes a call of a program and records it.
+pub type CallHook = Box<dyn Fn(FsCall, &mut dyn FnMut() -> Result<()>)>;
+
+thread_local! {
+    /// The recorder of the calls of the program that runs.
+    static HOOK: RefCell<Option<CallHook>> = const { RefCell::new(None) };
+}
+
+/// Lets `hook` record the calls of programs while `run` runs.
+pub(crate) fn recorded<T>(hook: Option<CallHook>, run: impl FnOnce() -> T) -> T {
+    HOOK.set(hook);
+    let result = run();
+    HOOK.set(None);
+    result
+}
 
 /// The time for which the kernel may keep names and attributes. Nothing changes the files but the
 /// kernel itself.
@@ -29,7 +43,6 @@ pub(crate) const BLOCK: u32 = 4096;
 pub(crate) struct FileServer {
     files: SimFiles,
     clock: Clock,
-    hook: Option<CallHook>,
 }
 
 /// A change of attributes (`setattr`).
@@ -62,8 +75,8 @@ pub(crate) fn file_type(kind: FileKind) -> FileType {
 }
 
 impl FileServer {
-    pub fn new(files: SimFiles, hook: Option<CallHook>) -> FileServer {
-        FileServer { files, clock: Clock::new(), hook }
+    pub fn new(files: SimFiles) -> FileServer {
+        FileServer { files, clock: Clock::new() }
     }
 
     /// Makes a call that is recorded. `text` is called only if somebody records.
@@ -72,12 +85,16 @@ impl FileServer {
         text: impl FnOnce(&FileServer) -> FsCall,
         make: impl FnOnce(&SimFiles) -> Result<T>,
     ) -> Result<T> {
-        let Some(hook) = &self.hook else { return make(&self.files) };
-        let (mut make, mut result) = (Some(make), None);
-        hook(text(self), &mut || {
-            result = make.take().map(|make| make(&self.files));
-        });
-        result.unwrap_or(Err(Errno::EIO))
+        HOOK.with_borrow(|hook| {
+            let Some(hook) = hook else { return make(&self.files) };
+            let (mut make, mut result) = (Some(make), None);
+            hook(text(self), &mut || {
+                let make = make.take().ok_or(Errno::EIO)?;
+                let made = result.insert(make(&self.files));
+                made.as_ref().map(drop).map_err(|errno| *errno)
+            });
+            result.unwrap_or(Err(Errno::EIO))
+        })
     }
 
     /// Returns the path of a node for a record.

@@ -12,7 +12,7 @@ use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 /// Mounts new simulated files. `None`, after a loud word, on a machine that does not allow it.
 fn mounted(image: Image) -> Option<(SimFiles, Mount)> {
     let files = SimFiles::mount(Storage::new(image, Recording::On), 0, Granule(4096)).unwrap();
-    match Mount::new(files.clone(), "files", &Allowed::default(), None) {
+    match Mount::new(files.clone(), "files", &Allowed::default()) {
         Ok(mount) => Some((files, mount)),
         Err(error) if !nix::unistd::geteuid().is_root() => {
             eprintln!("unsupported: FUSE without root: {error}");
@@ -30,7 +30,7 @@ fn sh(mount: &Mount, command: &str) -> (ExitStatus, String) {
     // The newest mount may be another one with the same path.
     let command = format!("cd {}\n{command}", mount.path().display());
     let environment = environment();
-    let ended = run(Program { command, environment, files: Vec::new(), out, err }).unwrap();
+    let ended = run(Program { command, environment, files: Vec::new(), out, err }, None).unwrap();
     let mut text = String::new();
     output.rewind().unwrap();
     output.read_to_string(&mut text).unwrap();
