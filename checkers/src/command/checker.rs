@@ -92,7 +92,7 @@ impl CommandChecker {
                 }
                 CommandStep::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
-                    let ended = run_step(&command, stack)?;
+                    let ended = run_step(&command, stack, self.mutates)?;
                     if let Some(log) = stack.log() {
                         let text = fill_checker(text, &LayerPaths::in_script(), self.mutates)?;
                         log.note(LoggedAction::Shell(text));
@@ -148,9 +148,10 @@ fn crashes_softly(stack: &Stack) -> bool {
 
 /// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark` in it requests crash checks. On a kernel
 /// the devices receive these requests themselves.
-fn run_step(command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
+fn run_step(command: &str, stack: &Stack, mutate: u32) -> Result<CommandResult, StepError> {
     if stack.confines_commands() {
-        return run_with_calls(command, stack.devices(), stack.log().map(|log| log.of("files")));
+        let log = stack.log().map(|log| log.of("files"));
+        return run_with_calls(command, stack.devices(), log, mutate);
     }
     if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), OutputMode::WithStderr, &[]);

@@ -105,11 +105,12 @@ pub fn run(
     out: OutputMode,
     variables: &[Variable<'_>],
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, out, variables, None, None)
+    run_command(command, devices, out, variables, None, (None, 0))
 }
 
 /// Runs a command on the simulated files of the live stack. `log` gets each call that changes or
-/// syncs files. Standard output and standard error go to one place.
+/// syncs files. `seed` is that of the random numbers which the kernel gives the command. Standard
+/// output and standard error go to one place.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -117,8 +118,9 @@ pub fn run_with_calls(
     command: &str,
     devices: &dyn DiskSet,
     log: Option<CallLog>,
+    seed: u32,
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::WithStderr, &[], None, log)
+    run_command(command, devices, OutputMode::WithStderr, &[], None, (log, seed))
 }
 
 /// Runs a command beside the live stack. Calls `receive` when the command calls `explode-mark`.
@@ -131,7 +133,7 @@ pub fn run_with_requests(
     devices: &dyn DiskSet,
     receive: &mut dyn FnMut(&str),
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive), None)
+    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive), (None, 0))
 }
 
 thread_local! {
@@ -145,7 +147,7 @@ fn run_command(
     out: OutputMode,
     variables: &[Variable<'_>],
     receive: Option<&mut dyn FnMut(&str)>,
-    log: Option<CallLog>,
+    (log, seed): (Option<CallLog>, u32),
 ) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
         StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
@@ -159,7 +161,7 @@ fn run_command(
     let stdout = stdout.map_err(failed)?;
     let stderr = output.try_clone().map_err(failed)?;
     let status = if explode_fuse::is_serving() {
-        confined(command, variables, (stdout, stderr), log).map_err(failed)?
+        confined(command, variables, (stdout, stderr), (log, seed)).map_err(failed)?
     } else {
         beside(command, devices, variables, stdout, stderr, receive).map_err(failed)?
     };
@@ -174,7 +176,7 @@ fn confined(
     command: &str,
     variables: &[Variable<'_>],
     (out, err): (File, File),
-    log: Option<CallLog>,
+    (log, seed): (Option<CallLog>, u32),
 ) -> std::io::Result<ExitStatus> {
     let mut environment = explode_fuse::environment();
     let mut files = Vec::new();
@@ -190,7 +192,8 @@ fn confined(
         environment.push(((*name).to_owned(), value));
     }
     let hook = log.map(|log| -> CallHook { Box::new(move |call, make| log.record(call, make)) });
-    explode_fuse::run(Program { command: command.to_owned(), environment, files, out, err }, hook)
+    let command = command.to_owned();
+    explode_fuse::run(Program { command, environment, seed, files, out, err }, hook)
 }
 
 /// Runs a command beside this process.

@@ -15,17 +15,17 @@
 //! - `clock`: the times of files
 //! - `server`: answers requests from simulated files
 //! - `forward`: hands the requests of the kernel to the owner of the files
-//! - `sync_calls`: sync(2) and syncfs(2), which FUSE does not see
+//! - `held_calls`: calls that FUSE does not see, and random numbers
 //! - `space`: the namespaces in which programs run
 //! - `programs`: the thread that mounts files and starts programs
 
 mod clock;
 mod forward;
+mod held_calls;
 mod programs;
 mod requests;
 mod server;
 mod space;
-mod sync_calls;
 
 pub use programs::{Mount, Program, environment, is_serving, run};
 pub use server::CallHook;

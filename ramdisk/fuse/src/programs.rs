@@ -10,6 +10,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -17,16 +19,25 @@ use explode_ramdisk::SimFiles;
 use fuser::{Config, Session, SessionACL};
 
 use crate::forward::Forward;
+use crate::held_calls;
 use crate::requests::{self, MountId, Requests, serve_until};
 use crate::server::{CallHook, FileServer, recorded};
 use crate::space::{self, Allowed, MOUNTS};
-use crate::sync_calls;
 
 /// Work for the thread of the programs.
 type Job = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    static PROGRAMS: RefCell<Option<(Allowed, Sender<Job>)>> = const { RefCell::new(None) };
+    static PROGRAMS: RefCell<Option<Programs>> = const { RefCell::new(None) };
+}
+
+/// The thread of the programs, as its owner knows it.
+#[derive(Clone)]
+struct Programs {
+    allowed: Allowed,
+    jobs: Sender<Job>,
+    /// The place in the sequence of random numbers.
+    numbers: Arc<AtomicU64>,
 }
 
 /// Simulated files as a mounted file system, which only the programs of [`run`] see. A later mount
@@ -43,6 +54,8 @@ pub struct Program {
     pub command: String,
     /// Its environment, in place of this process's.
     pub environment: Vec<(String, String)>,
+    /// The seed of the random numbers that the kernel gives it.
+    pub seed: u32,
     /// Files in private folders that it finds when it starts, with their contents.
     pub files: Vec<(PathBuf, Vec<u8>)>,
     /// The place of its standard output.
@@ -66,29 +79,29 @@ pub fn environment() -> Vec<(String, String)> {
 }
 
 /// Starts the thread of the programs if this thread has none with the same access to the machine.
-fn programs(allowed: Option<&Allowed>) -> io::Result<Sender<Job>> {
+fn programs(allowed: Option<&Allowed>) -> io::Result<Programs> {
     PROGRAMS.with_borrow_mut(|programs| {
-        if let Some((having, jobs)) = programs
-            && allowed.is_none_or(|allowed| allowed == having)
+        if let Some(having) = programs
+            && allowed.is_none_or(|allowed| *allowed == having.allowed)
         {
-            return Ok(jobs.clone());
+            return Ok(having.clone());
         }
         let allowed = allowed.cloned().unwrap_or_default();
-        let jobs = start(allowed.clone(), requests::to_this_thread())?;
-        *programs = Some((allowed, jobs.clone()));
-        Ok(jobs)
+        Ok(programs.insert(start(allowed, requests::to_this_thread())?).clone())
     })
 }
 
-fn start(allowed: Allowed, requests: Requests) -> io::Result<Sender<Job>> {
+fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     // fuser fills two new buffers of 16 MiB with zeroes for each mount. Fresh memory holds zeroes,
     // but only an allocation above this threshold is fresh (mallopt(3)).
     // SAFETY: the arguments are two numbers.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
     let (jobs, waiting) = channel::<Job>();
     let (started, starts) = channel();
+    let (space_of, numbers) = (allowed.clone(), Arc::new(AtomicU64::new(0)));
+    let held = Arc::clone(&numbers);
     thread::Builder::new().name("programs".to_owned()).spawn(move || {
-        let entered = space::enter(&allowed).and_then(|()| sync_calls::hold(requests));
+        let entered = space::enter(&space_of).and_then(|()| held_calls::hold(requests, held));
         let goes_on = entered.is_ok();
         started.send(entered).ok();
         if goes_on {
@@ -97,12 +110,12 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Sender<Job>> {
     })?;
     let ended = |_| io::Error::other("the thread of the programs has ended");
     starts.recv().map_err(ended)??;
-    Ok(jobs)
+    Ok(Programs { allowed, jobs, numbers })
 }
 
 /// Does work on the thread of the programs, and answers requests until it has a result.
 fn there<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let jobs = programs(None)?;
+    let Programs { jobs, .. } = programs(None)?;
     serve_until(move |finish| {
         let job: Job = Box::new(move || finish(work()));
         // If the thread has ended, the job is dropped, and with it the only way to a result.
@@ -158,7 +171,8 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 /// # Errors
 /// The program cannot be started.
 pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
-    let Program { command, environment, files, out, err } = program;
+    let Program { command, environment, seed, files, out, err } = program;
+    programs(None)?.numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
     // Without the last line the shell would become the command. Process 1 must not be one, because
     // the kernel keeps signals from it.
@@ -171,11 +185,12 @@ pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
         for (path, contents) in files {
             fs::write(path, contents)?;
         }
-        // SAFETY: the call is a system call, and allocates nothing.
+        // SAFETY: the calls are system calls, and allocate nothing.
         unsafe {
             shell.pre_exec(|| {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 libc::umask(0o022);
+                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
                 Ok(())
             })
         };

@@ -30,7 +30,8 @@ fn sh(mount: &Mount, command: &str) -> (ExitStatus, String) {
     // The newest mount may be another one with the same path.
     let command = format!("cd {}\n{command}", mount.path().display());
     let environment = environment();
-    let ended = run(Program { command, environment, files: Vec::new(), out, err }, None).unwrap();
+    let ended =
+        run(Program { command, environment, seed: 0, files: Vec::new(), out, err }, None).unwrap();
     let mut text = String::new();
     output.rewind().unwrap();
     output.read_to_string(&mut text).unwrap();
@@ -139,4 +140,14 @@ fn random_calls_agree_with_tmpfs() {
         );
         assert_eq!(text, "304\n", "seed {seed}");
     }
+}
+
+#[test]
+fn random_numbers_are_the_same_in_each_run() {
+    let Some((_, mount)) = mounted(Image::new()) else { return };
+    let names = || ok(&mount, "shuf -i 1-1000000000 -n 1; shuf -i 1-1000000000 -n 1");
+    let first = names();
+    assert_eq!(first, names());
+    let mut lines = first.lines();
+    assert_ne!(lines.next(), lines.next());
 }

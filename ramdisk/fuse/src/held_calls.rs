@@ -1,19 +1,27 @@
-//! sync(2) and syncfs(2) of programs, which FUSE does not pass on: a filter of system calls
-//! (seccomp_unotify(2)) holds them until the files are durable.
+//! Calls of programs that a filter of system calls (seccomp_unotify(2)) holds until they are
+//! answered here.
+//!
+//! FUSE does not pass on sync(2) and syncfs(2): they are answered when the files are durable.
+//! getrandom(2) is answered with numbers that are the same in each run of a program. Programs make
+//! names of temporary files of them.
 
 use std::fs;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
 use libc::{
     BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS,
-    SECCOMP_RET_ALLOW, SYS_seccomp, SYS_sync, SYS_syncfs, prctl, seccomp_notif, seccomp_notif_resp,
-    sock_filter, sock_fprog, syscall,
+    SECCOMP_RET_ALLOW, SYS_getrandom, SYS_seccomp, SYS_sync, SYS_syncfs, prctl, seccomp_notif,
+    seccomp_notif_resp, sock_filter, sock_fprog, syscall,
 };
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::uio::{RemoteIoVec, process_vm_writev};
+use nix::unistd::Pid;
 
 use crate::requests::Requests;
 
@@ -21,14 +29,18 @@ const SECCOMP_SET_MODE_FILTER: libc::c_uint = 1;
 const SECCOMP_FILTER_FLAG_NEW_LISTENER: libc::c_ulong = 1 << 3;
 const SECCOMP_RET_USER_NOTIF: u32 = 0x7fc0_0000;
 
-/// The filter: sync(2) and syncfs(2) wait for an answer, every other call is made.
-const FILTER: [sock_filter; 5] = [
+/// The filter: three calls wait for an answer, every other call is made.
+const FILTER: [sock_filter; 6] = [
     instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
-    instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync as u32, 1, 0),
+    instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync as u32, 2, 0),
+    instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom as u32, 1, 0),
     instruction(BPF_JMP | BPF_JEQ | BPF_K, SYS_syncfs as u32, 0, 1),
     instruction(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0),
     instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0),
 ];
+
+/// The largest number of bytes of one answer of getrandom(2).
+const MOST_NUMBERS: u64 = 1 << 20;
 
 const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
@@ -37,11 +49,12 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 nix::ioctl_readwrite!(receive, b'!', 0, seccomp_notif);
 nix::ioctl_readwrite!(answer, b'!', 1, seccomp_notif_resp);
 
-/// Holds the calls of this thread and of the programs that it starts from now on.
+/// Holds the calls of this thread and of the programs that it starts from now on. `numbers` is the
+/// place in the sequence of random numbers.
 ///
 /// # Errors
 /// The kernel has no such filter.
-pub(crate) fn hold(requests: Requests) -> io::Result<()> {
+pub(crate) fn hold(requests: Requests, numbers: Arc<AtomicU64>) -> io::Result<()> {
     let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
     // SAFETY: the arguments are plain numbers.
     if unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
@@ -51,7 +64,7 @@ pub(crate) fn hold(requests: Requests) -> io::Result<()> {
     let (listener, listens) = channel::<OwnedFd>();
     thread::Builder::new().name("sync-calls".to_owned()).spawn(move || {
         if let Ok(fd) = listens.recv() {
-            answer_all(&fd, &requests);
+            answer_all(&fd, &requests, &numbers);
         }
     })?;
     // SAFETY: the kernel copies the filter, which is static.
@@ -86,7 +99,7 @@ fn waits(fd: &OwnedFd) -> bool {
 }
 
 /// Answers calls until no process has the filter any more.
-fn answer_all(fd: &OwnedFd, requests: &Requests) {
+fn answer_all(fd: &OwnedFd, requests: &Requests, numbers: &AtomicU64) {
     while waits(fd) {
         // SAFETY: the type is plain numbers, and the kernel wants zeroes.
         let mut call: seccomp_notif = unsafe { std::mem::zeroed() };
@@ -97,20 +110,55 @@ fn answer_all(fd: &OwnedFd, requests: &Requests) {
             Err(Errno::EINTR | Errno::ENOENT) => continue,
             Err(_) => return,
         }
-        let is_one = i64::from(call.data.nr) == SYS_syncfs;
-        let mount = is_one.then(|| mount_of(call.pid, call.data.args[0]));
-        let (done, wait) = channel();
-        let sent = requests.send(Box::new(move |served| {
-            served.sync(mount);
-            done.send(()).ok();
-        }));
-        if sent.is_err() || wait.recv().is_err() {
-            return;
-        }
-        let mut reply = seccomp_notif_resp { id: call.id, val: 0, error: 0, flags: 0 };
+        let value = match i64::from(call.data.nr) {
+            nr if nr == SYS_getrandom => fill(&call, numbers),
+            nr => sync(&call, nr == SYS_syncfs, requests),
+        };
+        let (val, error) = match value {
+            Ok(value) => (value, 0),
+            Err(errno) => (0, -(errno as i32)),
+        };
+        let mut reply = seccomp_notif_resp { id: call.id, val, error, flags: 0 };
         // SAFETY: the argument is a valid answer. It fails if the caller was killed meanwhile.
         unsafe { answer(fd.as_raw_fd(), &mut reply) }.ok();
     }
+}
+
+/// Makes files durable.
+fn sync(call: &seccomp_notif, is_syncfs: bool, requests: &Requests) -> Result<i64, Errno> {
+    let mount = is_syncfs.then(|| mount_of(call.pid, call.data.args[0]));
+    let (done, wait) = channel();
+    let sent = requests.send(Box::new(move |served| {
+        served.sync(mount);
+        done.send(()).ok();
+    }));
+    // Without an owner there are no files.
+    sent.map_err(|_| Errno::EIO)?;
+    wait.recv().map_err(|_| Errno::EIO)?;
+    Ok(0)
+}
+
+/// Writes numbers to the memory of the caller.
+fn fill(call: &seccomp_notif, numbers: &AtomicU64) -> Result<i64, Errno> {
+    let [address, len, ..] = call.data.args;
+    let len = len.min(MOST_NUMBERS) as usize;
+    let mut bytes = Vec::with_capacity(len + 8);
+    while bytes.len() < len {
+        bytes.extend(mixed(numbers.fetch_add(1, Ordering::Relaxed)).to_le_bytes());
+    }
+    bytes.truncate(len);
+    let pid = Pid::from_raw(call.pid as i32);
+    let to = [RemoteIoVec { base: address as usize, len }];
+    let written = process_vm_writev(pid, &[IoSlice::new(&bytes)], &to)?;
+    Ok(written as i64)
+}
+
+/// Returns a number that looks random (the finaliser of splitmix64).
+fn mixed(number: u64) -> u64 {
+    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Returns the number of the mount that an open file of a process is in (proc_pid_fdinfo(5)). `None`
