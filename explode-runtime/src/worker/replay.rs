@@ -233,10 +233,10 @@ impl UnitHooks for DiskSearch<'_> {
             judge_disk(&crash, *key, disk, &mut recorded);
             self.found = recorded.found;
         };
+        // Another log often has the same pieces, with other contents.
+        open_request.named(&wanted.blocks, &mut visit)?;
         if by_search {
             open_request.walk(visit)?;
-        } else {
-            open_request.named(&wanted.blocks, &mut visit)?;
         }
         check_still(stack.devices())?;
         self.looked = Some(looked);
