@@ -81,7 +81,8 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     for (number, work) in args.work.iter().enumerate() {
         let name =
             if args.work.len() == 1 { "work".to_owned() } else { format!("work-{}", number + 1) };
-        let work = quoted(&located(work)?);
+        // A work that fails where nothing has crashed is no finding.
+        let work = quoted(&format!("({}) || exit 126", located(work)?));
         writeln!(
             text,
             "  {{ name = \"{name}\", steps = [{{ start = [\"{{n}}\"] }}, {{ sh = {work} }}, {{ end = [\"{{n}}\"] }}] }},"

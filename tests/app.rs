@@ -1,0 +1,203 @@
+//! `explode app`: unmodified programs on simulated files.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Ran, explode, explode_in, file, of_type, program};
+use tempfile::tempdir;
+
+/// A saved value is there, and whole.
+const CHECK: &str = "for k in 1 2; do
+        test ! -e k$k || test \"$(cat k$k)\" = $k || { echo \"k$k holds something else\"; exit 1; }
+    done
+    n=0; while read -r done; do
+        n=$((n + 1)); test -e k$n || { echo \"k$n was saved, and is gone\"; exit 1; }
+    done <$EXPLODE_DONE";
+
+/// Saves a value as a program must that trusts POSIX only.
+const SOUND: &str = "echo {n} >new; sync new; mv new k{n}; sync .";
+
+/// Returns true if this machine can mount simulated files, and prints what is missing if not.
+fn supported() -> bool {
+    let is_root = common::nodes::is_root("mounting simulated files");
+    let has_fuse = Path::new("/dev/fuse").exists();
+    if !has_fuse {
+        common::unsupported::unsupported("/dev/fuse");
+    }
+    is_root && has_fuse
+}
+
+/// Checks `work`, done twice.
+fn saved(folder: &Path, work: &str, more: &[&str]) -> Ran {
+    let own = ["app", "--times", "2", "--work", work, "--check", CHECK];
+    explode_in(folder, own.iter().chain(more).chain(&["--format", "jsonl"]))
+}
+
+/// Returns the signatures of the findings, and three exact counts: crash disks, distinct ones and
+/// operations.
+fn result(ran: &Ran) -> (Vec<String>, [String; 3]) {
+    let lines = ran.json();
+    let findings = of_type(&lines, "finding");
+    assert!(findings.iter().all(|found| found["replayed"] == true), "{lines:#?}");
+    let signature = |found: &&serde_json::Value| found["signature"].as_str().unwrap().to_owned();
+    let summary = of_type(&lines, "summary")[0];
+    assert_eq!(summary["complete"], true);
+    let counts =
+        ["crash_disks", "distinct", "operations"].map(|key| summary[key].to_string());
+    (findings.iter().map(signature).collect(), counts)
+}
+
+#[test]
+fn a_missing_sync_is_found_and_its_twin_is_silent() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let found = |work: &str, more: &[&str]| result(&saved(folder.path(), work, more));
+    let silent = (Vec::new(), ["30", "24", "2"].map(str::to_owned));
+    assert_eq!(found(SOUND, &[]), silent);
+    assert_eq!(found(SOUND, &["--no-skip"]), silent);
+    assert_eq!(found(SOUND, &["--jobs", "2"]), silent);
+    let unsynced = "echo {n} >new; mv new k{n}; sync .";
+    let torn = "app/check-failed/#-holds-something-else".to_owned();
+    for more in [&[][..], &["--no-skip"]] {
+        assert_eq!(
+            found(unsynced, more),
+            (vec![torn.clone()], ["28", "21", "1"].map(str::to_owned))
+        );
+    }
+    let unnamed = "echo {n} >new; sync new; mv new k{n}";
+    assert_eq!(found(unnamed, &[]).0, ["app/check-failed/#-was-saved,-and-is-gone"]);
+    // sync(2) and syncfs(2) make everything durable.
+    assert_eq!(found("echo {n} >new; sync; mv new k{n}; sync", &[]).0, [""; 0]);
+    assert_eq!(found("echo {n} >new; sync -f new; mv new k{n}; sync -f .", &[]).0, [""; 0]);
+}
+
+#[test]
+fn in_order_nothing_is_lost_but_the_end() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    // The options of `app` come before those of `run`.
+    let strict = |work: &str| {
+        let own = ["app", "--times", "2", "--model", "strict", "--work", work, "--check", CHECK];
+        result(&explode_in(folder.path(), own.iter().chain(&["--format", "jsonl"])))
+    };
+    assert_eq!(
+        strict("echo {n} >new; mv new k{n}"),
+        (Vec::new(), ["6", "6", "2"].map(str::to_owned))
+    );
+    // Wrong even in order: the old value is removed before the new one is there.
+    let (findings, _) = strict("echo 0 >k1; echo {n} >new; mv new k{n}");
+    assert_eq!(findings, ["app/check-failed/#-holds-something-else"]);
+}
+
+#[test]
+fn a_finding_shows_the_calls_of_the_program() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let ran = saved(folder.path(), "echo {n} >new; mv new k{n}; sync .", &[]).expect(1);
+    let lines = ran.json();
+    let trace = of_type(&lines, "finding")[0]["trace"].as_str().unwrap();
+    let show = explode_in(folder.path(), ["show", "--run", trace]).expect(0);
+    for call in ["pwrite /new 0+2", "rename /new /k1", "open /new O_CREAT"] {
+        assert!(show.out.contains(call), "'{call}' is not in {}", show.out);
+    }
+    explode_in(folder.path(), ["replay", trace]).expect(1);
+}
+
+#[test]
+fn a_stack_file_does_the_same() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let args = ["app", "--setup", "mkdir d", "--work", SOUND, "--check", CHECK];
+    let direct = explode_in(folder.path(), args.iter().chain(&["--format", "jsonl"])).expect(0);
+    let text = explode_in(folder.path(), args.iter().chain(&["--print"])).expect(0).out;
+    file(folder.path(), "mine.toml", text);
+    let run = ["run", "mine.toml", "--depth", "1", "--format", "jsonl"];
+    assert_eq!(result(&explode_in(folder.path(), run).expect(0)), result(&direct));
+}
+
+#[test]
+fn what_is_no_crash_is_no_finding() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let app = |setup: &str, work: &str, check: &str| {
+        explode_in(folder.path(), ["app", "--setup", setup, "--work", work, "--check", check])
+    };
+    let broken = |ran: Ran, words: &str| {
+        let ran = ran.expect(4);
+        let text = format!("{}{}", ran.out, ran.err);
+        assert!(text.contains(words), "'{words}' is not in {text}");
+    };
+    broken(app("false", "true", "true"), "setup: `false` ended with 1");
+    broken(app("true", "echo why; exit 3", "true"), "ended with 126: why");
+    broken(app("true", "echo x >/usr/x", "true"), "Read-only file system");
+    broken(app("true", "read x </dev/tty", "true"), "/dev/tty");
+    broken(app("true", "echo >f", "gone"), "not found");
+    // A program that ends by a signal on what a crash has left is a finding.
+    let ran = app("true", "echo x >f", "sh -c 'test -s f || kill -SEGV $$'").expect(1);
+    assert!(ran.out.contains("check-failed"), "{ran:?}");
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    let refused = |args: &[&str], words: &[&str]| {
+        explode(["app"].iter().chain(args)).refused(words);
+    };
+    let with = ["--work", "true", "--check", "true"];
+    refused(&["--work", "./no.sh", "--check", "true"], &["./no.sh", "No such file"]);
+    refused(&["--work", " ", "--check", "true"], &["a command is empty"]);
+    refused(&[&["--allow-write", "/nowhere"][..], &with].concat(), &["/nowhere", "name a folder"]);
+    refused(&[&with[..], &["--stack", "x.toml"]].concat(), &["omit it"]);
+}
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    // A time that no other program sleeps.
+    let nap = format!("{}.{}", 100_000 + std::process::id(), 7);
+    let left = || {
+        let numbers = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines =
+            numbers.map(|entry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default());
+        lines.filter(|line| line.windows(nap.len()).any(|part| part == nap.as_bytes())).count()
+    };
+    for _ in 0..3 {
+        let work = format!("echo x >f; setsid sleep {nap} & sleep {nap}");
+        let mut child = Command::new(program())
+            .args(["app", "--work", &work, "--check", "true"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        let wait_for = |wanted: fn(usize) -> bool| {
+            while !wanted(left()) {
+                assert!(begun.elapsed() < Duration::from_secs(120), "{} processes", left());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        // Both naps; the text of the work is in command lines as well.
+        wait_for(|count| count > 3);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        wait_for(|count| count == 0);
+    }
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains("/run/explode"), "{mounts}");
+}
