@@ -45,8 +45,7 @@ fn result(ran: &Ran) -> (Vec<String>, [String; 3]) {
     let signature = |found: &&serde_json::Value| found["signature"].as_str().unwrap().to_owned();
     let summary = of_type(&lines, "summary")[0];
     assert_eq!(summary["complete"], true);
-    let counts =
-        ["crash_disks", "distinct", "operations"].map(|key| summary[key].to_string());
+    let counts = ["crash_disks", "distinct", "operations"].map(|key| summary[key].to_string());
     (findings.iter().map(signature).collect(), counts)
 }
 

@@ -1,4 +1,5 @@
-//! `explode app`: checks an unmodified program. Its commands become a stack file on simulated files.
+//! `explode app`: checks an unmodified program. Its commands become a stack file on simulated
+//! files.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -85,7 +86,8 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
         let work = quoted(&format!("({}) || exit 126", located(work)?));
         writeln!(
             text,
-            "  {{ name = \"{name}\", steps = [{{ start = [\"{{n}}\"] }}, {{ sh = {work} }}, {{ end = [\"{{n}}\"] }}] }},"
+            "  {{ name = \"{name}\", steps = [{{ start = [\"{{n}}\"] }}, {{ sh = {work} }}, \
+             {{ end = [\"{{n}}\"] }}] }},"
         )
         .expect("a String takes all");
     }
@@ -93,16 +95,16 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     Ok(text)
 }
 
-/// The end of a check: 0 is well. A shell that cannot run the command ends with 126 or 127, which is
-/// no finding. Every other end is one, a signal included.
+/// The end of a check: 0 is well. A shell that cannot run the command ends with 126 or 127, which
+/// is no finding. Every other end is one, a signal included.
 const ENDS: &str = "case $? in 0) exit 0;; 126|127) exit 126;; *) exit 1;; esac";
 
 fn check(command: &str) -> Result<String, UsageError> {
     Ok(format!("({})\n{ENDS}", located(command)?))
 }
 
-/// Returns the command with the whole path of its program if that is a file beside the user, such as
-/// `./work.sh`. The commands start in the simulated files.
+/// Returns the command with the whole path of its program if that is a file beside the user, such
+/// as `./work.sh`. The commands start in the simulated files.
 fn located(command: &str) -> Result<String, UsageError> {
     let program = command.split_whitespace().next().unwrap_or_default();
     if program.is_empty() {

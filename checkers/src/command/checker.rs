@@ -146,8 +146,8 @@ fn crashes_softly(stack: &Stack) -> bool {
     stack.devices().kernel().is_none() && !stack.confines_commands()
 }
 
-/// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark` in it requests crash checks. On a kernel
-/// the devices receive these requests themselves.
+/// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark`
+/// in it requests crash checks. On a kernel the devices receive these requests themselves.
 fn run_step(command: &str, stack: &Stack, mutate: u32) -> Result<CommandResult, StepError> {
     if stack.confines_commands() {
         let log = stack.log().map(|log| log.of("files"));

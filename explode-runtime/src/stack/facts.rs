@@ -40,8 +40,8 @@ pub struct Facts {
     /// anything else (files, a clock, random numbers without a seed), every check on the stack is
     /// made, because no verdict can be reused.
     pub reads_only_its_disks: bool,
-    /// True if shell commands on the component read nothing else that differs between two checks, and
-    /// the event log shows all that they write.
+    /// True if shell commands on the component read nothing else that differs between two checks,
+    /// and the event log shows all that they write.
     pub confines_commands: bool,
     /// The number of disks that the component can do without. 0 unless it is an array with
     /// redundancy.

@@ -245,7 +245,7 @@ impl Stack {
         let confined = self.confines_commands();
         let is_impure = |level: &&MountedLayer| {
             let commands = level.plan.commands;
-            !level.plan.facts.reads_only_its_disks && !(commands && confined)
+            !(level.plan.facts.reads_only_its_disks || commands && confined)
         };
         Some(&self.levels.iter().find(is_impure)?.plan.name)
     }

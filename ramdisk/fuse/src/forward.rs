@@ -1,8 +1,8 @@
 //! Hands the requests of the kernel to the thread that owns the files.
 //!
-//! The mode of the mount is write-through: each write(2) is a request when it returns, and writes to
-//! a file that is open with O_SYNC or O_DSYNC are followed by a request to sync. open(2) keeps the
-//! page cache. Locks are left to the kernel.
+//! The mode of the mount is write-through: each write(2) is a request when it returns, and writes
+//! to a file that is open with O_SYNC or O_DSYNC are followed by a request to sync. open(2) keeps
+//! the page cache. Locks are left to the kernel.
 
 use std::ffi::OsStr;
 use std::io;
@@ -58,8 +58,8 @@ fn handle(Fd(fd): Fd) -> FileHandle {
 }
 
 impl Forward {
-    /// Lets the owner of the files do some work on them. If the owner has gone, the reply within the
-    /// work is dropped, which answers the kernel with EIO.
+    /// Lets the owner of the files do some work on them. If the owner has gone, the reply within
+    /// the work is dropped, which answers the kernel with EIO.
     fn ask(&self, work: impl FnOnce(&mut FileServer) + Send + 'static) {
         let mount = self.mount;
         self.requests

@@ -161,8 +161,8 @@ fn mixed(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns the number of the mount that an open file of a process is in (proc_pid_fdinfo(5)). `None`
-/// if there is no such file.
+/// Returns the number of the mount that an open file of a process is in (proc_pid_fdinfo(5)).
+/// `None` if there is no such file.
 fn mount_of(process: u32, fd: u64) -> Option<u64> {
     let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).ok()?;
     info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())

@@ -11,9 +11,9 @@
 //!
 //! # Rooms, bottom first
 //!
-//! - `requests`: the requests that wait for the thread that owns the files
 //! - `clock`: the times of files
 //! - `server`: answers requests from simulated files
+//! - `requests`: the requests that wait for the thread that owns the files
 //! - `forward`: hands the requests of the kernel to the owner of the files
 //! - `held_calls`: calls that FUSE does not see, and random numbers
 //! - `space`: the namespaces in which programs run

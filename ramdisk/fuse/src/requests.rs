@@ -109,8 +109,8 @@ pub(crate) fn newest_path() -> Option<PathBuf> {
     DESK.with_borrow(|desk| desk.served.mounts.values().next_back().map(|at| at.path.clone()))
 }
 
-/// Answers requests until `work`, which another thread does, has a result. `start` hands the work to
-/// that thread, together with a function that takes the result.
+/// Answers requests until `work`, which another thread does, has a result. `start` hands the work
+/// to that thread, together with a function that takes the result.
 ///
 /// # Errors
 /// The other thread has ended without a result.

@@ -79,7 +79,7 @@ impl FileServer {
         FileServer { files, clock: Clock::new() }
     }
 
-    /// Makes a call that is recorded. `text` is called only if somebody records.
+    /// Makes a call that is recorded. `text` is called only if calls are recorded.
     fn call<T>(
         &mut self,
         text: impl FnOnce(&FileServer) -> FsCall,

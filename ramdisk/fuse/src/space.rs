@@ -108,7 +108,8 @@ pub(crate) fn mount_fuse(connection: &OwnedFd, path: &Path) -> io::Result<u64> {
     fs::create_dir_all(path)?;
     let fd = connection.as_raw_fd();
     let options = format!(
-        "fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other,max_read=1048576"
+        "fd={fd},rootmode=40000,user_id=0,group_id=0,default_permissions,allow_other,\
+         max_read=1048576"
     );
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("explode"), path, Some("fuse"), flags, Some(options.as_str()))?;

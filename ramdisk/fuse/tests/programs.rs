@@ -1,7 +1,7 @@
 //! Programs on simulated files.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
@@ -15,7 +15,8 @@ fn mounted(image: Image) -> Option<(SimFiles, Mount)> {
     match Mount::new(files.clone(), "files", &Allowed::default()) {
         Ok(mount) => Some((files, mount)),
         Err(error) if !nix::unistd::geteuid().is_root() => {
-            eprintln!("unsupported: FUSE without root: {error}");
+            let line = format!("unsupported: FUSE without root: {error}\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
             None
         }
         Err(error) => panic!("{error}"),

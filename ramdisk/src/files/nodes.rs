@@ -1,7 +1,7 @@
 //! Calls on nodes by their numbers, as a kernel makes them for a mounted file system.
 //!
-//! Names are looked up one directory at a time. An unknown node is `ESTALE`. Reads, writes and syncs
-//! of open files are those of [`Files`](super::Files).
+//! Names are looked up one directory at a time. An unknown node is `ESTALE`. Reads, writes and
+//! syncs of open files are those of [`Files`](super::Files).
 
 use nix::errno::Errno;
 

@@ -10,8 +10,8 @@
 //! | 504 - 507 | the owner at creation, little endian |
 //! | 508 - 511 | the group at creation, little endian |
 //!
-//! The last three are zeroes for an inode with the usual mode that belongs to root. They are part of
-//! the name, so that the creation of a file is one change that a crash keeps or loses whole. A
+//! The last three are zeroes for an inode with the usual mode that belongs to root. They are part
+//! of the name, so that the creation of a file is one change that a crash keeps or loses whole. A
 //! sector of zeroes is a name that leads nowhere.
 
 use bytes::Bytes;
