@@ -76,6 +76,28 @@ fn a_missing_sync_is_found_and_its_twin_is_silent() {
 }
 
 #[test]
+fn a_program_says_what_it_has_promised() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let check = "grep -v work $EXPLODE_DONE >/tmp/done
+        while read k; do grep -qx $k log || { echo \"line $k\" is gone; exit 1; }; done </tmp/done";
+    let lines = |work: &str| {
+        let work = format!("for k in a b; do {work}; done");
+        let args = ["app", "--work", &work, "--check", check, "--format", "jsonl"];
+        result(&explode_in(folder.path(), args))
+    };
+    let sound = lines("echo $k >>log; sync log .; explode-mark done $k");
+    assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
+    let early = lines("echo $k >>log; explode-mark done $k; sync log .");
+    assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
+    // The second write loses what the first has promised.
+    let forgets = lines("echo $k >log; sync log .; explode-mark done $k");
+    assert_eq!(forgets.0, ["app/check-failed/line-a-is-gone"]);
+}
+
+#[test]
 fn in_order_nothing_is_lost_but_the_end() {
     if !supported() {
         return;

@@ -1,9 +1,12 @@
 //! A checker made of shell commands.
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
 use explode_components::command::{
-    CommandResult, OutputMode, Variable, VariableValue, fill_checker, run, run_with_calls,
-    run_with_requests,
+    CommandResult, LiveCommand, MarkLine, OutputMode, Variable, VariableValue, fill_checker, run,
+    run_live, run_with_requests,
 };
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
@@ -43,8 +46,11 @@ struct CommandChecker {
     names: Vec<String>,
     /// The number of calls of mutate on this path.
     mutates: u32,
-    /// The names of the alternatives completed so far, one per line.
-    done: String,
+    /// What is promised so far, in order: the names of the alternatives that are complete, and those
+    /// of `explode-mark done`.
+    done: RefCell<Vec<String>>,
+    /// The number of these at the last step `start`.
+    done_at_start: Cell<usize>,
     signature: Option<Vec<u8>>,
 }
 
@@ -56,7 +62,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         definition,
         names,
         mutates: 0,
-        done: String::new(),
+        done: RefCell::default(),
+        done_at_start: Cell::default(),
         signature: None,
     }))
 }
@@ -79,7 +86,10 @@ impl CommandChecker {
         let soft = crashes_softly(stack);
         for step in &alternative.steps {
             match step {
-                CommandStep::Start(args) if !soft => cx.check_crashes_start(&self.arguments(args)?),
+                CommandStep::Start(args) if !soft => {
+                    self.done_at_start.set(self.done.borrow().len());
+                    cx.check_crashes_start(&self.arguments(args)?);
+                }
                 CommandStep::Start(_) => {}
                 CommandStep::End(args) if !soft => {
                     cx.check_crashes_end(self, &self.arguments(args)?)?
@@ -92,7 +102,7 @@ impl CommandChecker {
                 }
                 CommandStep::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
-                    let ended = run_step(&command, stack, self.mutates)?;
+                    let ended = self.run_step(&command, stack)?;
                     if let Some(log) = stack.log() {
                         let text = fill_checker(text, &LayerPaths::in_script(), self.mutates)?;
                         log.note(LoggedAction::Shell(text));
@@ -117,6 +127,57 @@ impl CommandChecker {
             }
         }
         Ok(AlternativeResult::Well)
+    }
+
+    /// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark`
+    /// in it requests crash checks. On a kernel the devices receive these requests themselves.
+    fn run_step(&self, command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
+        if stack.devices().kernel().is_some() {
+            return run(command, stack.devices(), OutputMode::WithStderr, &[]);
+        }
+        let requests = stack.asks();
+        let done = Rc::new(RefCell::new(self.done.take()));
+        let marked = Rc::clone(&done);
+        let receive = move |line: MarkLine<'_>| match line {
+            MarkLine::Crash(name) => requests.check_crashes_now(name),
+            MarkLine::Done(name) => {
+                let mut done = marked.borrow_mut();
+                requests.check_crashes_now(&done_request(done.len(), name));
+                done.push(name.to_owned());
+            }
+        };
+        let ended = if stack.confines_commands() {
+            let log = stack.log().map(|log| log.of("files"));
+            let marks = Some(Box::new(receive) as _);
+            run_live(command, stack.devices(), LiveCommand { log, seed: self.mutates, marks })
+        } else {
+            let mut unsettled = None;
+            let ended =
+                run_with_requests(command, stack.devices(), &mut |line| match stack.write_out() {
+                    Ok(()) => receive(line),
+                    Err(fault) => unsettled = Some(fault),
+                });
+            unsettled.map_or(ended, Err)
+        };
+        self.done.replace(done.take());
+        ended
+    }
+
+    /// Returns what is promised on a crash disk, one per line, and the arguments of its check. A
+    /// crash in the middle of an interval may come before the promises that were made in it.
+    fn promised(&self, epoch: Epoch, args: &[String]) -> (String, Vec<String>) {
+        let done = self.done.borrow();
+        let marked = |(at, name): (usize, &String)| {
+            (args == [done_request(at, name)]).then(|| (at + 1, vec![name.clone()]))
+        };
+        let (count, args) = done.iter().enumerate().find_map(marked).unwrap_or_else(|| {
+            let count = match epoch {
+                Epoch::Begin | Epoch::InBetween => self.done_at_start.get(),
+                _ => done.len(),
+            };
+            (count, args.to_vec())
+        });
+        (done.iter().take(count).map(|name| format!("{name}\n")).collect(), args)
     }
 
     fn arguments(&self, args: &[String]) -> Result<Vec<String>, StepError> {
@@ -146,25 +207,6 @@ fn crashes_softly(stack: &Stack) -> bool {
     stack.devices().kernel().is_none() && !stack.confines_commands()
 }
 
-/// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark`
-/// in it requests crash checks. On a kernel the devices receive these requests themselves.
-fn run_step(command: &str, stack: &Stack, mutate: u32) -> Result<CommandResult, StepError> {
-    if stack.confines_commands() {
-        let log = stack.log().map(|log| log.of("files"));
-        return run_with_calls(command, stack.devices(), log, mutate);
-    }
-    if stack.devices().kernel().is_some() {
-        return run(command, stack.devices(), OutputMode::WithStderr, &[]);
-    }
-    let requests = stack.asks();
-    let mut unsettled = None;
-    let ended = run_with_requests(command, stack.devices(), &mut |name| match stack.write_out() {
-        Ok(()) => requests.check_crashes_now(name),
-        Err(fault) => unsettled = Some(fault),
-    })?;
-    unsettled.map_or(Ok(ended), Err)
-}
-
 impl Checker for CommandChecker {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.look(stack)
@@ -183,18 +225,18 @@ impl Checker for CommandChecker {
         };
         let alternative = self.definition.mutate[cx.choose_at(&point) as usize].clone();
         if self.steps(&alternative, cx)? == AlternativeResult::Well {
-            self.done.push_str(&alternative.name);
-            self.done.push('\n');
+            self.done.borrow_mut().push(alternative.name);
         }
         Ok(self.look(cx.stack())?)
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
+        let (done, args) = self.promised(epoch, args);
         let args = args.join(" ");
         let variables = [
             ("EXPLODE_EPOCH", VariableValue::Text(epoch.as_str())),
             ("EXPLODE_ARGS", VariableValue::Text(&args)),
-            ("EXPLODE_DONE", VariableValue::FileWith(&self.done)),
+            ("EXPLODE_DONE", VariableValue::FileWith(&done)),
         ];
         let variables = variables.map(|(name, value)| Variable { name, value });
         let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
@@ -212,7 +254,7 @@ impl Checker for CommandChecker {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(self.done.clone().into_bytes())
+        Some(format!("{} {}", self.done_at_start.get(), self.done.borrow().join("\n")).into_bytes())
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -240,11 +282,18 @@ impl Demands for CommandChecker {
     ) -> Option<Vec<ShellDemand>> {
         let text =
             fill_checker(&self.definition.check, &LayerPaths::in_script(), self.mutates).ok()?;
+        let (done, args) = self.promised(epoch, args);
         let environment =
             [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
         let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        Some(vec![ShellDemand::Command { text, environment, done: self.done.clone() }])
+        Some(vec![ShellDemand::Command { text, environment, done }])
     }
+}
+
+/// Returns the name of the request for crash checks that `explode-mark done` makes. `at` is the
+/// number of promises before it.
+fn done_request(at: usize, name: &str) -> String {
+    format!("done-{at}-{name}")
 }
 
 /// Returns the part of a message that is the same for every instance of a bug. Words with digits or

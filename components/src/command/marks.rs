@@ -1,5 +1,5 @@
 //! `explode-mark crash NAME`: a program that a command runs requests crash checks at this moment
-//! (EX-66).
+//! (EX-66). `explode-mark done NAME` also says that from now on something is promised.
 //!
 //! The tool is a script on the command's PATH. It writes the name into one named pipe and waits for
 //! a line in another, so the program continues when explode has received the request. The component
@@ -24,10 +24,41 @@ use nix::unistd::mkfifo;
 
 use super::private::PrivateFolder;
 
+/// The beginning of the tool's script. [`MARK_REQUEST`] knows the first word only.
+const BEGIN: &str = r#"#!/bin/sh
+word=$1
+[ "$1" != done ] || { shift; set -- crash "$@"; }
+"#;
+
 /// The rest of the tool's script after [`MARK_REQUEST`].
 const SEND: &str = r#"folder=${0%/*}
-echo "$2" >"$folder/asked" && read -r heard <"$folder/heard"
+echo "$word $2" >"$folder/asked" && read -r heard <"$folder/heard"
 "#;
+
+/// Returns the script of the tool.
+pub(super) fn tool() -> String {
+    format!("{BEGIN}{MARK_REQUEST}{SEND}")
+}
+
+/// A request of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkLine<'l> {
+    /// Crash checks at this moment.
+    Crash(&'l str),
+    /// From now on this is promised. Crash checks at this moment.
+    Done(&'l str),
+}
+
+impl MarkLine<'_> {
+    /// Reads a line of the tool.
+    pub(super) fn of(line: &str) -> MarkLine<'_> {
+        match line.split_once(' ') {
+            Some(("done", name)) => MarkLine::Done(name),
+            Some((_, name)) => MarkLine::Crash(name),
+            None => MarkLine::Crash(line),
+        }
+    }
+}
 
 /// The tool and its pipes, in a private folder.
 pub struct Marks {
@@ -51,7 +82,7 @@ impl Marks {
         };
         let (requests, answers) = (pipe("asked")?, pipe("heard")?);
         let tool = folder.path().join("explode-mark");
-        fs::write(&tool, format!("{MARK_REQUEST}{SEND}"))?;
+        fs::write(&tool, self::tool())?;
         fs::set_permissions(tool, fs::Permissions::from_mode(0o700))?;
         Ok(Marks { folder, requests, answers })
     }
@@ -61,15 +92,14 @@ impl Marks {
         self.folder.path()
     }
 
-    /// Starts a command and waits for its end. Calls `receive` with the name of each request
-    /// meanwhile.
+    /// Starts a command and waits for its end. Calls `receive` with each request meanwhile.
     ///
     /// # Errors
     /// The command cannot be started.
     pub fn wait(
         &mut self,
         command: &mut Command,
-        receive: &mut dyn FnMut(&str),
+        receive: &mut dyn FnMut(MarkLine<'_>),
     ) -> io::Result<ExitStatus> {
         let mut child = command.spawn()?;
         let process = process(&child)?;
@@ -89,12 +119,12 @@ impl Marks {
         }
     }
 
-    fn answer(&mut self, receive: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn answer(&mut self, receive: &mut dyn FnMut(MarkLine<'_>)) -> io::Result<()> {
         let mut bytes = [0; 4096];
         // A line arrives as a whole (pipe(7), PIPE_BUF).
         let length = self.requests.read(&mut bytes)?;
-        for name in String::from_utf8_lossy(&bytes[..length]).lines() {
-            receive(name);
+        for line in String::from_utf8_lossy(&bytes[..length]).lines() {
+            receive(MarkLine::of(line));
             // Unread lines were for a program that was killed.
             while self.answers.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
             self.answers.write_all(b"yes\n")?;

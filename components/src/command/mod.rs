@@ -16,10 +16,11 @@ mod private;
 mod run;
 
 pub use component::{KEYS, NAME, PROVIDES, def};
+pub use marks::MarkLine;
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
 pub use run::{
-    CommandResult, OutputMode, Variable, VariableValue, hold_clock, run, run_with_calls,
+    CommandResult, LiveCommand, OutputMode, Variable, VariableValue, hold_clock, run, run_live,
     run_with_requests,
 };

@@ -5,14 +5,15 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
-use super::marks::Marks;
+use super::marks::{MarkLine, Marks, tool};
 use super::no_sync::run_without_sync;
-use explode_fuse::{CallHook, Program};
+use explode_fuse::{CallHook, MarkHook, Program, Watch};
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
@@ -105,22 +106,34 @@ pub fn run(
     out: OutputMode,
     variables: &[Variable<'_>],
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, out, variables, None, (None, 0))
+    run_command(command, devices, out, variables, None, LiveCommand::default())
 }
 
-/// Runs a command on the simulated files of the live stack. `log` gets each call that changes or
-/// syncs files. `seed` is that of the random numbers which the kernel gives the command. Standard
-/// output and standard error go to one place.
+/// Receives the requests of a program, as long as it runs.
+pub type MarkReceiver = Box<dyn FnMut(MarkLine<'_>)>;
+
+/// The surroundings of a command on the simulated files of the live stack.
+#[derive(Default)]
+pub struct LiveCommand {
+    /// The log of the calls that change or sync files.
+    pub log: Option<CallLog>,
+    /// The seed of the random numbers that the kernel gives the command.
+    pub seed: u32,
+    /// Receives the requests of `explode-mark`.
+    pub marks: Option<MarkReceiver>,
+}
+
+/// Runs a command on the simulated files of the live stack. Standard output and standard error go
+/// to one place.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn run_with_calls(
+pub fn run_live(
     command: &str,
     devices: &dyn DiskSet,
-    log: Option<CallLog>,
-    seed: u32,
+    live: LiveCommand,
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::WithStderr, &[], None, (log, seed))
+    run_command(command, devices, OutputMode::WithStderr, &[], None, live)
 }
 
 /// Runs a command beside the live stack. Calls `receive` when the command calls `explode-mark`.
@@ -131,9 +144,10 @@ pub fn run_with_calls(
 pub fn run_with_requests(
     command: &str,
     devices: &dyn DiskSet,
-    receive: &mut dyn FnMut(&str),
+    receive: &mut dyn FnMut(MarkLine<'_>),
 ) -> Result<CommandResult, StepError> {
-    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive), (None, 0))
+    let live = LiveCommand::default();
+    run_command(command, devices, OutputMode::WithStderr, &[], Some(receive), live)
 }
 
 thread_local! {
@@ -146,8 +160,8 @@ fn run_command(
     devices: &dyn DiskSet,
     out: OutputMode,
     variables: &[Variable<'_>],
-    receive: Option<&mut dyn FnMut(&str)>,
-    (log, seed): (Option<CallLog>, u32),
+    receive: Option<&mut dyn FnMut(MarkLine<'_>)>,
+    live: LiveCommand,
 ) -> Result<CommandResult, StepError> {
     let failed = |error: std::io::Error| {
         StepError::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool)
@@ -161,7 +175,7 @@ fn run_command(
     let stdout = stdout.map_err(failed)?;
     let stderr = output.try_clone().map_err(failed)?;
     let status = if explode_fuse::is_serving() {
-        confined(command, variables, (stdout, stderr), (log, seed)).map_err(failed)?
+        confined(command, variables, (stdout, stderr), live).map_err(failed)?
     } else {
         beside(command, devices, variables, stdout, stderr, receive).map_err(failed)?
     };
@@ -176,7 +190,7 @@ fn confined(
     command: &str,
     variables: &[Variable<'_>],
     (out, err): (File, File),
-    (log, seed): (Option<CallLog>, u32),
+    live: LiveCommand,
 ) -> std::io::Result<ExitStatus> {
     let mut environment = explode_fuse::environment();
     let mut files = Vec::new();
@@ -191,9 +205,17 @@ fn confined(
         };
         environment.push(((*name).to_owned(), value));
     }
-    let hook = log.map(|log| -> CallHook { Box::new(move |call, make| log.record(call, make)) });
+    let LiveCommand { log, seed, marks } = live;
+    if marks.is_some() {
+        files.push((Path::new(explode_fuse::MARKS).join("explode-mark"), tool().into_bytes()));
+    }
+    let watch = Watch {
+        calls: log.map(|log| -> CallHook { Box::new(move |call, make| log.record(call, make)) }),
+        marks: marks
+            .map(|mut marks| -> MarkHook { Box::new(move |line: &str| marks(MarkLine::of(line))) }),
+    };
     let command = command.to_owned();
-    explode_fuse::run(Program { command, environment, seed, files, out, err }, hook)
+    explode_fuse::run(Program { command, environment, seed, files, out, err }, watch)
 }
 
 /// Runs a command beside this process.
@@ -203,7 +225,7 @@ fn beside(
     variables: &[Variable<'_>],
     out: File,
     err: File,
-    receive: Option<&mut dyn FnMut(&str)>,
+    receive: Option<&mut dyn FnMut(MarkLine<'_>)>,
 ) -> std::io::Result<ExitStatus> {
     let mut shell = Command::new("/bin/sh");
     let mut path = std::env::var("PATH").unwrap_or_default();
@@ -245,7 +267,7 @@ fn beside(
 fn wait_with_requests(
     marks: &mut Option<Marks>,
     shell: &mut Command,
-    receive: &mut dyn FnMut(&str),
+    receive: &mut dyn FnMut(MarkLine<'_>),
 ) -> std::io::Result<ExitStatus> {
     let marks = match marks {
         Some(marks) => marks,

@@ -16,17 +16,20 @@
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `forward`: hands the requests of the kernel to the owner of the files
 //! - `held_calls`: calls that FUSE does not see, and random numbers
+//! - `marks`: lines that programs send while they run
 //! - `space`: the namespaces in which programs run
 //! - `programs`: the thread that mounts files and starts programs
 
 mod clock;
 mod forward;
 mod held_calls;
+mod marks;
 mod programs;
 mod requests;
 mod server;
 mod space;
 
-pub use programs::{Mount, Program, environment, is_serving, run};
+pub use marks::{MARKS, MarkHook};
+pub use programs::{Mount, Program, Watch, environment, is_serving, run};
 pub use server::CallHook;
 pub use space::Allowed;

@@ -4,9 +4,10 @@
 //! with it.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -20,6 +21,7 @@ use fuser::{Config, Session, SessionACL};
 
 use crate::forward::Forward;
 use crate::held_calls;
+use crate::marks::{MARKS, MarkHook, listen, received};
 use crate::requests::{self, MountId, Requests, serve_until};
 use crate::server::{CallHook, FileServer, recorded};
 use crate::space::{self, Allowed, MOUNTS};
@@ -64,6 +66,15 @@ pub struct Program {
     pub err: File,
 }
 
+/// The functions that are called while a program runs, on the thread that runs it.
+#[derive(Default)]
+pub struct Watch {
+    /// Makes and records each call that changes or syncs files.
+    pub calls: Option<CallHook>,
+    /// Receives the lines that the program writes to the pipe `asked` in [`MARKS`].
+    pub marks: Option<MarkHook>,
+}
+
 /// Returns true if this thread serves simulated files.
 pub fn is_serving() -> bool {
     requests::newest_path().is_some()
@@ -73,6 +84,7 @@ pub fn is_serving() -> bool {
 /// changes results.
 pub fn environment() -> Vec<(String, String)> {
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+    let path = format!("{MARKS}:{path}");
     let fixed = [("HOME", "/tmp"), ("LC_ALL", "C"), ("TZ", "UTC"), ("USER", "root")];
     let fixed = fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     fixed.chain([("PATH".to_owned(), path)]).collect()
@@ -101,7 +113,9 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     let (space_of, numbers) = (allowed.clone(), Arc::new(AtomicU64::new(0)));
     let held = Arc::clone(&numbers);
     thread::Builder::new().name("programs".to_owned()).spawn(move || {
-        let entered = space::enter(&space_of).and_then(|()| held_calls::hold(requests, held));
+        let entered = space::enter(&space_of)
+            .and_then(|()| listen(requests.clone()))
+            .and_then(|()| held_calls::hold(requests, held));
         let goes_on = entered.is_ok();
         started.send(entered).ok();
         if goes_on {
@@ -166,11 +180,11 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 }
 
 /// Runs a program, and serves the mounts of this thread until it and all that it has started have
-/// ended. `hook` makes and records each call that changes or syncs files.
+/// ended.
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
+pub fn run(program: Program, watch: Watch) -> io::Result<ExitStatus> {
     let Program { command, environment, seed, files, out, err } = program;
     programs(None)?.numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
@@ -183,7 +197,9 @@ pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
     let work = move || {
         space::clean()?;
         for (path, contents) in files {
-            fs::write(path, contents)?;
+            fs::write(&path, contents)?;
+            // A file may be a program.
+            fs::set_permissions(path, Permissions::from_mode(0o755))?;
         }
         // SAFETY: the calls are system calls, and allocate nothing.
         unsafe {
@@ -199,5 +215,5 @@ pub fn run(program: Program, hook: Option<CallHook>) -> io::Result<ExitStatus> {
         space::share_process_numbers()?;
         child?.wait()
     };
-    recorded(hook, || there(work))?
+    received(watch.marks, || recorded(watch.calls, || there(work)))?
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-use explode_fuse::{Allowed, Mount, Program, environment, run};
+use explode_fuse::{Allowed, Mount, Program, Watch, environment, run};
 use explode_ramdisk::files::{Files as _, Granule};
 use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 
@@ -31,8 +31,11 @@ fn sh(mount: &Mount, command: &str) -> (ExitStatus, String) {
     // The newest mount may be another one with the same path.
     let command = format!("cd {}\n{command}", mount.path().display());
     let environment = environment();
-    let ended =
-        run(Program { command, environment, seed: 0, files: Vec::new(), out, err }, None).unwrap();
+    let ended = run(
+        Program { command, environment, seed: 0, files: Vec::new(), out, err },
+        Watch::default(),
+    )
+    .unwrap();
     let mut text = String::new();
     output.rewind().unwrap();
     output.read_to_string(&mut text).unwrap();
