@@ -98,6 +98,41 @@ fn a_program_says_what_it_has_promised() {
 }
 
 #[test]
+fn a_resident_check_answers_for_many_states() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    // Fields are separated by tabs. `$done` has a word for each work.
+    let check = "IFS=$(printf '\\t'); while read -r path epoch args done; do
+            ok=ok; n=0; for work in $(echo \"$done\" | tr ' ' '\\n'); do
+                n=$((n + 1)); test -e $path/k$n || ok=\"fail k$n was saved, and is gone\"
+            done; echo \"$ok\"; done";
+    let app = |work: &str, check: &str| {
+        let more = ["--resident", "--format", "jsonl"];
+        let own = ["app", "--times", "2", "--work", work, "--check", check];
+        explode_in(folder.path(), own.iter().chain(&more))
+    };
+    assert_eq!(result(&app(SOUND, check)), (Vec::new(), ["30", "24", "2"].map(str::to_owned)));
+    let unnamed = "echo {n} >new; sync new; mv new k{n}";
+    let lost = "app/check-failed/#-was-saved,-and-is-gone";
+    assert_eq!(result(&app(unnamed, check)).0, [lost]);
+    // The check ends at the first state: a finding. It answers something else: none.
+    assert_eq!(result(&app(SOUND, "read -r line; exit 3")).0, ["app/check-failed/check"]);
+    let other = app(SOUND, "echo hallo; read -r line").expect(4);
+    assert!(other.out.contains("answered 'hallo'"), "{other:?}");
+    file(
+        folder.path(),
+        "on-folder.toml",
+        "[[component]]\nuse = \"folder\"\n[checker]\n\
+        name = \"x\"\ncheck = \"cat\"\nresident = true\n\
+        mutate = [ { name = \"a\", steps = [ { sh = \"true\" } ] } ]\n",
+    );
+    let refused = explode_in(folder.path(), ["run", "on-folder.toml"]).expect(3);
+    assert!(refused.err.contains("needs 'files' below it"), "{refused:?}");
+}
+
+#[test]
 fn in_order_nothing_is_lost_but_the_end() {
     if !supported() {
         return;

@@ -31,6 +31,10 @@ pub struct AppArgs {
     /// finding. $EXPLODE_DONE is a file with a line for each work that has ended.
     #[arg(long, value_name = "COMMAND")]
     pub check: String,
+    /// The check is started once. For each state it reads a line (folder, epoch, arguments and what
+    /// is done, separated by tabs) and prints a line: ok, or fail MESSAGE.
+    #[arg(long)]
+    pub resident: bool,
     /// The number of times that the work is done, one after the other.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub times: u32,

@@ -91,7 +91,11 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
         )
         .expect("a String takes all");
     }
-    writeln!(text, "]\ncheck = {}", quoted(&check(&args.check)?)).expect("a String takes all");
+    let check = if args.resident { located(&args.check)? } else { check(&args.check)? };
+    writeln!(text, "]\ncheck = {}", quoted(&check)).expect("a String takes all");
+    if args.resident {
+        text.push_str("resident = true\n");
+    }
     Ok(text)
 }
 

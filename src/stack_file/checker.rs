@@ -11,7 +11,7 @@ use super::components::{command, name, used_options};
 use super::document::{Table, Value};
 
 /// The keys of a checker made of commands.
-const KEYS: [&str; 4] = ["name", "mutate", "check", "sig"];
+const KEYS: [&str; 5] = ["name", "mutate", "check", "resident", "sig"];
 /// The kinds of steps.
 const STEPS: [&str; 4] = ["start", "sh", "end", "crash"];
 
@@ -67,6 +67,9 @@ fn commands(registry: &Registry, table: &Table<'_>) -> Result<(String, Options),
         if let Some(value) = table.get(key) {
             options = options.with(key, command(&value, CommandOwner::Check)?);
         }
+    }
+    if let Some(value) = table.get("resident") {
+        options = options.with("resident", value.bool()?);
     }
     Ok((name, options))
 }

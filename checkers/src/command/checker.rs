@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
 use explode_components::command::{
-    CommandResult, LiveCommand, MarkLine, OutputMode, Variable, VariableValue, fill_checker, run,
-    run_live, run_with_requests,
+    CommandResult, LiveCommand, MarkLine, OutputMode, ResidentVerdict, Variable, VariableValue,
+    ask_resident, fill_checker, run, run_live, run_with_requests,
 };
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
@@ -32,6 +32,11 @@ pub fn def() -> CheckerDef {
                 default: "",
             },
             OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },
+            OptionDef {
+                name: "resident",
+                about: "check is started once and answers a line for each state: true, false",
+                default: "false",
+            },
             OptionDef { name: "sig", about: "prints the signature of the state", default: "" },
         ])
         .recognises(is_of_commands)
@@ -180,6 +185,21 @@ impl CommandChecker {
         (done.iter().take(count).map(|name| format!("{name}\n")).collect(), args)
     }
 
+    /// Asks a resident check about a state.
+    fn ask(&self, stack: &Stack, epoch: Epoch, args: &str, done: &str) -> Result<(), CheckError> {
+        let path = stack.paths().path.unwrap_or_default();
+        let done: Vec<&str> = done.lines().collect();
+        let question =
+            format!("{}\t{}\t{args}\t{}", path.display(), epoch.as_str(), done.join(" "));
+        match ask_resident(&self.definition.check, &question)? {
+            ResidentVerdict::Well => Ok(()),
+            ResidentVerdict::Fails(message) => {
+                Err(self.violation(&promise(&message), message).into())
+            }
+            ResidentVerdict::Ended(message) => Err(self.violation("check", message).into()),
+        }
+    }
+
     fn arguments(&self, args: &[String]) -> Result<Vec<String>, StepError> {
         args.iter().map(|arg| fill_checker(arg, &Default::default(), self.mutates)).collect()
     }
@@ -233,6 +253,9 @@ impl Checker for CommandChecker {
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), CheckError> {
         let (done, args) = self.promised(epoch, args);
         let args = args.join(" ");
+        if self.definition.resident {
+            return self.ask(stack, epoch, &args, &done);
+        }
         let variables = [
             ("EXPLODE_EPOCH", VariableValue::Text(epoch.as_str())),
             ("EXPLODE_ARGS", VariableValue::Text(&args)),
@@ -265,6 +288,10 @@ impl Checker for CommandChecker {
     /// unknown here, unless the stack shows them.
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         let confined = stack.confines_commands();
+        if self.definition.resident && !confined {
+            let text = "a resident check needs 'files' below it; omit 'resident', or use 'files'";
+            return Err(Unsupported(text.to_owned()));
+        }
         Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(confined))
     }
 

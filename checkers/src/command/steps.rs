@@ -11,6 +11,9 @@ pub(super) struct CommandCheckerSpec {
     pub mutate: Vec<Alternative>,
     pub check: String,
     pub sig: Option<String>,
+    /// True if `check` is started once and answers for many states.
+    #[serde(default)]
+    pub resident: bool,
 }
 
 /// One alternative of the choice that mutate makes.

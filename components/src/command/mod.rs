@@ -13,6 +13,7 @@ mod marks;
 mod no_sync;
 mod placeholders;
 mod private;
+mod resident;
 mod run;
 
 pub use component::{KEYS, NAME, PROVIDES, def};
@@ -20,6 +21,7 @@ pub use marks::MarkLine;
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
+pub use resident::{ResidentVerdict, ask_resident};
 pub use run::{
     CommandResult, LiveCommand, OutputMode, Variable, VariableValue, hold_clock, run, run_live,
     run_with_requests,

@@ -283,6 +283,13 @@ fn wait_with_requests(
     marks.wait(shell, receive)
 }
 
+/// Returns the last line of a file that is open. Empty if there is none.
+pub(super) fn last_line(file: &File) -> String {
+    let text = file.try_clone().and_then(|mut file| contents(&mut file)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
 fn contents(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;

@@ -19,6 +19,7 @@
 //! - `marks`: lines that programs send while they run
 //! - `space`: the namespaces in which programs run
 //! - `programs`: the thread that mounts files and starts programs
+//! - `resident`: programs that are started once and answer many questions
 
 mod clock;
 mod forward;
@@ -26,10 +27,12 @@ mod held_calls;
 mod marks;
 mod programs;
 mod requests;
+mod resident;
 mod server;
 mod space;
 
 pub use marks::{MARKS, MarkHook};
 pub use programs::{Mount, Program, Watch, environment, is_serving, run};
+pub use resident::{Answer, Resident};
 pub use server::CallHook;
 pub use space::Allowed;

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -128,7 +128,7 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
 }
 
 /// Does work on the thread of the programs, and answers requests until it has a result.
-fn there<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+pub(crate) fn there<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let Programs { jobs, .. } = programs(None)?;
     serve_until(move |finish| {
         let job: Job = Box::new(move || finish(work()));
@@ -188,11 +188,7 @@ pub fn run(program: Program, watch: Watch) -> io::Result<ExitStatus> {
     let Program { command, environment, seed, files, out, err } = program;
     programs(None)?.numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
-    // Without the last line the shell would become the command. Process 1 must not be one, because
-    // the kernel keeps signals from it.
-    let text = format!("{command}\nexit $?");
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", &text]).env_clear().envs(environment);
+    let mut shell = shell(&command, environment);
     shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
     let work = move || {
         space::clean()?;
@@ -201,19 +197,35 @@ pub fn run(program: Program, watch: Watch) -> io::Result<ExitStatus> {
             // A file may be a program.
             fs::set_permissions(path, Permissions::from_mode(0o755))?;
         }
-        // SAFETY: the calls are system calls, and allocate nothing.
-        unsafe {
-            shell.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                libc::umask(0o022);
-                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-                Ok(())
-            })
-        };
-        space::own_process_numbers()?;
-        let child = shell.spawn();
-        space::share_process_numbers()?;
-        child?.wait()
+        spawn(shell)?.wait()
     };
     received(watch.marks, || recorded(watch.calls, || there(work)))?
+}
+
+/// Returns the shell of a command.
+pub(crate) fn shell(command: &str, environment: Vec<(String, String)>) -> Command {
+    // Without the last line the shell would become the command. Process 1 must not be one, because
+    // the kernel keeps signals from it.
+    let text = format!("{command}\nexit $?");
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &text]).env_clear().envs(environment);
+    shell
+}
+
+/// Starts a shell with process numbers of its own, on the thread of the programs. It ends with that
+/// thread.
+pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
+    // SAFETY: the calls are system calls, and allocate nothing.
+    unsafe {
+        shell.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::umask(0o022);
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            Ok(())
+        })
+    };
+    space::own_process_numbers()?;
+    let child = shell.spawn();
+    space::share_process_numbers()?;
+    child
 }
