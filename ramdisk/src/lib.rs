@@ -19,6 +19,7 @@
 //! - `storage`: the storage of a running stack, and its log
 //! - `ramdisk`: block devices
 //! - `files`: the calls on files, as a trait and as data, and simulated files
+//! - `values`: the values of the parts that were read
 
 mod disk;
 mod event;
@@ -31,6 +32,7 @@ mod ramdisk;
 mod reads;
 mod sector;
 mod storage;
+mod values;
 
 pub use disk::Disk;
 pub use event::{DecodeError, Event, Flags, Payload};
@@ -39,6 +41,7 @@ pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Flushes, RamDisk, RamDiskState, Request};
-pub use reads::{ReadRange, Values};
+pub use reads::ReadRange;
 pub use sector::{BLOCK_BYTES, Block, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 pub use storage::{Recording, Storage, operation_mark, operation_of};
+pub use values::Values;

@@ -6,14 +6,13 @@
 //! checked. The live files and those of a crash disk have the same path.
 
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use explode_fuse::{Allowed, Mount};
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::Files as _;
 use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
-use explode_runtime::stack::simfiles::{DEVICES, mount, profile};
-use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect, Surface};
+use explode_runtime::stack::simfiles::{DEVICES, mount_by_nodes, profile};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect};
 use serde::Deserialize;
 
 /// The name in the registry.
@@ -73,7 +72,7 @@ fn name(first_device: u32) -> String {
 
 impl Component for MountedSimFiles {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let files = mount(below)?;
+        let files = mount_by_nodes(below)?;
         let mount = Mount::new(files.clone(), &name(below.first_device), &self.allowed);
         let mount = mount.map_err(|error| {
             let text = format!("the simulated files cannot be mounted through FUSE: {error}");
@@ -91,12 +90,6 @@ impl Component for MountedSimFiles {
             files.sync()?;
         }
         Ok(())
-    }
-
-    fn surface(&self) -> Surface {
-        self.mounted
-            .as_ref()
-            .map_or(Surface::Child, |(files, _)| Surface::Files(Rc::new(files.clone())))
     }
 
     fn facts(&self) -> Facts {

@@ -56,18 +56,20 @@ fn granule(rules: &DeviceRules) -> Granule {
     })
 }
 
-/// Mounts the simulated files of a component with [`DEVICES`] devices.
+/// Mounts the simulated files of a component with [`DEVICES`] devices, for calls on nodes only
+/// ([`SimFiles::mount_by_nodes`]).
 ///
 /// # Errors
 /// The devices hold contents that no crash can leave.
-pub fn mount(below: &Below<'_>) -> Result<SimFiles, StepError> {
+pub fn mount_by_nodes(below: &Below<'_>) -> Result<SimFiles, StepError> {
     let storage = below.devices.storage()?.clone();
-    Ok(SimFiles::mount(storage, below.first_device, granule(&below.rules))?)
+    Ok(SimFiles::mount_by_nodes(storage, below.first_device, granule(&below.rules))?)
 }
 
 impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let files = mount(below)?;
+        let storage = below.devices.storage()?.clone();
+        let files = SimFiles::mount(storage, below.first_device, granule(&below.rules))?;
         self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
         self.first_device = below.first_device;
         Ok(())

@@ -20,7 +20,10 @@ use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
 impl Tree {
     /// Loads the tree that `storage` holds. `EINVAL` if the granule is not whole sectors or the
     /// device numbers do not fit into 32 bits. `EIO` for a damaged sector.
-    pub fn load(storage: Storage, base: u32, granule: Granule) -> Result<Tree> {
+    ///
+    /// If the reads are `noted`, the whole tree counts as read. Otherwise the caller notes each part
+    /// when it uses it.
+    pub fn load(storage: Storage, base: u32, granule: Granule, noted: bool) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
         let image = storage.peek();
@@ -29,7 +32,9 @@ impl Tree {
         let mut inodes = BTreeMap::from([(ROOT, root)]);
         let mut unread = vec![ROOT];
         while let Some(number) = unread.pop() {
-            storage.note(ReadRange::Device { dev: base + number });
+            if noted {
+                storage.note(ReadRange::Device { dev: base + number });
+            }
             let (directory, targets) = read_directory(image.disk(base + number))?;
             if let Some(inode) = inodes.get_mut(&number) {
                 inode.body = InodeBody::Directory(directory);
@@ -45,7 +50,9 @@ impl Tree {
                     InodeBody::Symlink => {}
                     InodeBody::Directory(_) => unread.push(target),
                     InodeBody::File { size } => {
-                        storage.note_sector(base + target, SIZE_SECTOR);
+                        if noted {
+                            storage.note_sector(base + target, SIZE_SECTOR);
+                        }
                         *size = read_size(image.disk(base + target), granule)?;
                     }
                 }
@@ -57,8 +64,28 @@ impl Tree {
             .filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
         let highest =
             used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
-        Ok(Tree { storage, base, granule, inodes, next: highest + 1 })
+        Ok(Tree { storage, base, granule, inodes, next: highest + 1, noted })
     }
+}
+
+/// Returns the inodes that a path leads to, each with the number of its names. The root has one.
+/// Empty for contents that no crash can leave.
+pub fn names_of_inodes(image: &Image, base: u32) -> BTreeMap<InodeNumber, u32> {
+    let mut links = BTreeMap::from([(ROOT, 1)]);
+    let mut unread = vec![ROOT];
+    while let Some(number) = unread.pop() {
+        let Ok((_, targets)) = read_directory(image.disk(base + number)) else {
+            return BTreeMap::new();
+        };
+        for (kind, _, target) in targets {
+            let count = links.entry(target).or_insert(0);
+            *count += 1;
+            if *count == 1 && kind == FileKind::Directory {
+                unread.push(target);
+            }
+        }
+    }
+    links
 }
 
 /// An inode that a name leads to: its kind, its mode and owner at creation, and its number.

@@ -28,6 +28,7 @@ pub use access::Access;
 pub use call::{FsCall, NAMELESS, REMOVED_DIRECTORY, WriteMethod};
 pub use call_text::CallText;
 pub use granule::Granule;
+pub(crate) use load::names_of_inodes;
 pub use nodes::{Entry, NewNode, Node};
 pub use open_files::{OpenFiles, Session};
 pub use posix::SimFiles;

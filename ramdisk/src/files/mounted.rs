@@ -28,9 +28,14 @@ struct Handle {
 
 impl MountedSimFiles {
     /// Mounts the tree with no open handles. The errors are those of [`Tree::load`].
-    pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<MountedSimFiles> {
+    pub fn new(
+        storage: Storage,
+        base: u32,
+        granule: Granule,
+        noted: bool,
+    ) -> Result<MountedSimFiles> {
         Ok(MountedSimFiles {
-            tree: Tree::load(storage, base, granule)?,
+            tree: Tree::load(storage, base, granule, noted)?,
             synchronous: false,
             open: Vec::new(),
         })

@@ -6,11 +6,12 @@
 use nix::errno::Errno;
 
 use super::access::Access;
-use super::inode::InodeNumber;
+use super::inode::{InodeNumber, SIZE_SECTOR};
 use super::mounted::MountedSimFiles;
 use super::path::NAME_BYTES;
 use super::tree::TreePosition;
 use super::{Fd, FileKind, Renaming, Result, SimFiles, Stat};
+use crate::ReadRange;
 
 /// The status of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +47,24 @@ pub enum NewNode<'t> {
 }
 
 impl MountedSimFiles {
+    /// Returns the number of a node that is known. Its size counts as read.
     fn known(&self, number: InodeNumber) -> Result<InodeNumber> {
-        self.tree.inodes.contains_key(&number).then_some(number).ok_or(Errno::ESTALE)
+        let inode = self.tree.inodes.get(&number).ok_or(Errno::ESTALE)?;
+        if inode.kind() == FileKind::File {
+            self.tree.storage.note_sector(self.tree.device(number), SIZE_SECTOR);
+        }
+        Ok(number)
+    }
+
+    /// Records that all names of a directory were read.
+    fn note_names(&self, directory: InodeNumber) {
+        self.tree.storage.note(ReadRange::Device { dev: self.tree.device(directory) });
+    }
+
+    /// Returns the position of a name that is to be made. Its slot depends on all other names.
+    fn new_position<'p>(&self, directory: InodeNumber, name: &'p str) -> Result<TreePosition<'p>> {
+        self.note_names(directory);
+        self.position(directory, name)
     }
 
     /// Returns the position of a name in a directory.
@@ -55,7 +72,14 @@ impl MountedSimFiles {
         if name.len() > NAME_BYTES {
             return Err(Errno::ENAMETOOLONG);
         }
-        let inode = self.tree.directory(self.known(directory)?)?.find(name);
+        let found = self.tree.directory(self.known(directory)?)?.names.get(name);
+        let inode = found.and_then(|found| found.leads_to);
+        match found {
+            Some(found) if inode.is_some() => {
+                self.tree.storage.note_sector(self.tree.device(directory), found.slot);
+            }
+            _ => self.note_names(directory),
+        }
         Ok(TreePosition { directory, name, inode })
     }
 
@@ -70,7 +94,11 @@ impl MountedSimFiles {
     }
 
     fn status(&self, number: InodeNumber) -> Result<Node> {
-        Ok(Node { stat: self.stat(self.known(number)?), access: self.tree.access(number)? })
+        let stat = self.stat(self.known(number)?);
+        if stat.kind != FileKind::Directory {
+            self.tree.storage.note(ReadRange::Links { base: self.tree.base });
+        }
+        Ok(Node { stat, access: self.tree.access(number)? })
     }
 
     /// Returns true if a directory is `inner` or above it.
@@ -79,6 +107,9 @@ impl MountedSimFiles {
         let mut next = 0;
         while let Some(&at) = met.get(next) {
             next += 1;
+            if self.tree.directory(at).is_ok() {
+                self.note_names(at);
+            }
             let names = self.tree.directory(at).map(|directory| directory.names.values());
             for child in names.into_iter().flatten().filter_map(|name| name.leads_to) {
                 if !met.contains(&child) {
@@ -108,6 +139,7 @@ impl SimFiles {
     pub fn entries(&self, directory: u32) -> Result<Vec<Entry>> {
         let mounted = self.0.borrow();
         let names = &mounted.tree.directory(mounted.known(directory)?)?.names;
+        mounted.note_names(directory);
         let present = names.iter().filter_map(|(name, at)| Some((name, at.slot, at.leads_to?)));
         let mut entries: Vec<Entry> = present
             .map(|(name, slot, inode)| {
@@ -138,7 +170,7 @@ impl SimFiles {
             NewNode::Symlink(_) => "symlink",
         };
         self.operation(call, |mounted| {
-            let place = mounted.position(directory, name)?;
+            let place = mounted.new_position(directory, name)?;
             if place.inode.is_some() {
                 return Err(Errno::EEXIST);
             }
@@ -202,7 +234,7 @@ impl SimFiles {
     pub fn link_node(&self, number: u32, directory: u32, name: &str) -> Result<Node> {
         self.operation("link", |mounted| {
             let number = mounted.known(number)?;
-            let place = mounted.position(directory, name)?;
+            let place = mounted.new_position(directory, name)?;
             if place.inode.is_some() {
                 return Err(Errno::EEXIST);
             }
@@ -226,6 +258,9 @@ impl SimFiles {
     pub fn remove_directory(&self, directory: u32, name: &str) -> Result<()> {
         self.operation("rmdir", |mounted| {
             let (place, number) = mounted.present(directory, name)?;
+            if mounted.tree.directory(number).is_ok() {
+                mounted.note_names(number);
+            }
             mounted.must_be_empty(number)?;
             mounted.tree.point(&place, None)
         })
@@ -240,7 +275,11 @@ impl SimFiles {
     ) -> Result<()> {
         self.operation("rename", |mounted| {
             let (old, moved) = mounted.present(directory, name)?;
-            let new = mounted.position(new_directory, new_name)?;
+            let new = mounted.new_position(new_directory, new_name)?;
+            if let Some(replaced) = new.inode.filter(|inode| mounted.tree.directory(*inode).is_ok())
+            {
+                mounted.note_names(replaced);
+            }
             let is_directory = |number| mounted.tree.inode(number).kind() == FileKind::Directory;
             let into_itself =
                 |number, target| is_directory(number) && mounted.contains(number, target);

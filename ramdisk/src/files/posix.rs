@@ -31,7 +31,18 @@ impl SimFiles {
     /// `EINVAL` if the granule is not whole sectors or the device numbers do not fit into 32 bits.
     /// `EIO` for contents that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
-        Ok(SimFiles(Rc::new(RefCell::new(MountedSimFiles::new(storage, base, granule)?))))
+        let mounted = MountedSimFiles::new(storage, base, granule, true)?;
+        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
+    }
+
+    /// Mounts like [`mount`](SimFiles::mount), for a user that makes the calls on nodes only
+    /// ([`find`](SimFiles::find) and others). Each notes what it reads. After a mount everything
+    /// counts as read.
+    ///
+    /// The errors are those of a mount.
+    pub fn mount_by_nodes(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
+        let mounted = MountedSimFiles::new(storage, base, granule, false)?;
+        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
     }
 
     /// Returns the same file system, mounted so that every change is durable when its call returns.

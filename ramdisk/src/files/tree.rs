@@ -38,6 +38,8 @@ pub struct Tree {
     pub(super) granule: Granule,
     pub(super) inodes: BTreeMap<InodeNumber, Inode>,
     pub(super) next: InodeNumber,
+    /// True if the whole tree counts as read since it was loaded.
+    pub(super) noted: bool,
 }
 
 /// The end of a path: a name in a directory that leads to an inode or nowhere.
@@ -133,6 +135,9 @@ impl Tree {
     /// Makes an inode without a name. `ENOSPC` if no number is left.
     pub fn make(&mut self, kind: FileKind, born: Access) -> Result<InodeNumber> {
         self.storage.note(ReadRange::Highest { first: self.base, last: self.base + (INODES - 1) });
+        if !self.noted {
+            self.storage.note(ReadRange::HighestName { base: self.base });
+        }
         if self.next >= INODES {
             return Err(Errno::ENOSPC);
         }

@@ -2,6 +2,7 @@
 //! against a simple model.
 
 mod attributes;
+mod by_nodes;
 mod calls;
 mod contents;
 mod crash_images;

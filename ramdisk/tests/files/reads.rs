@@ -8,13 +8,28 @@ use explode_ramdisk::{Event, Image, ReadRange, Recording, SimFiles, Storage, Val
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
+use crate::by_nodes::call_by_nodes;
 use crate::operations::{Op, call, op};
 use crate::replay::Replay;
 
 const BASE: u32 = 3;
 
-/// Returns the results of calls on an image, with the events and the reads.
-fn outcome(image: &Image, granule: u32, ops: &[Op]) -> (String, Vec<Event>, Vec<ReadRange>) {
+/// The results of calls on an image, with the events and the reads.
+type Outcome = (String, Vec<Event>, Vec<ReadRange>);
+
+/// Returns the outcome of calls on nodes.
+fn outcome_by_nodes(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
+    let storage = Storage::new(image.clone(), Recording::On);
+    storage.note_reads();
+    let files = SimFiles::mount_by_nodes(storage.clone(), BASE, Granule(granule)).unwrap();
+    let answers: Vec<String> =
+        ops.iter().map(|op| format!("{:?}", call_by_nodes(&files, op))).collect();
+    let reads = storage.take_reads().expect("the image was not asked for");
+    (answers.join("\n"), storage.take_log(), reads)
+}
+
+/// Returns the outcome of calls on paths.
+fn outcome(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
     let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
@@ -40,7 +55,13 @@ fn crashes(ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
 
 /// Compares the outcomes for pairs of images that agree on the reads of the first. Returns the
 /// number of pairs of unequal images.
-fn compare(before: &[Op], granule: u32, seeds: &[u64], after: &[Op]) -> u32 {
+fn compare(
+    outcome: fn(&Image, u32, &[Op]) -> Outcome,
+    before: &[Op],
+    granule: u32,
+    seeds: &[u64],
+    after: &[Op],
+) -> u32 {
     let mut values = Values::default();
     let images = crashes(before, granule, seeds);
     let outcomes: Vec<_> = images.iter().map(|image| outcome(image, granule, after)).collect();
@@ -64,6 +85,17 @@ fn calls(most: usize) -> impl Strategy<Value = Vec<Op>> {
 
 #[test]
 fn images_with_equal_reads_give_equal_results() {
+    assert!(pairs(outcome) > 100);
+}
+
+#[test]
+fn images_with_equal_reads_of_nodes_give_equal_results() {
+    // A mount reads nothing, so more images agree.
+    assert!(pairs(outcome_by_nodes) > 2 * pairs(outcome));
+}
+
+/// Compares pairs of images, and returns the number of those that agree on the reads.
+fn pairs(outcome: fn(&Image, u32, &[Op]) -> Outcome) -> u32 {
     let agreeing = Cell::new(0);
     let granule = prop::sample::select(vec![512, 1536, 4096, 8192]);
     let seeds = prop::collection::vec(any::<u64>(), 8);
@@ -75,9 +107,9 @@ fn images_with_equal_reads_give_equal_results() {
         prop::test_runner::TestRng::deterministic_rng(prop::test_runner::RngAlgorithm::ChaCha),
     );
     let property = |(before, granule, seeds, after): (Vec<Op>, u32, Vec<u64>, Vec<Op>)| {
-        agreeing.set(agreeing.get() + compare(&before, granule, &seeds, &after));
+        agreeing.set(agreeing.get() + compare(outcome, &before, granule, &seeds, &after));
         Ok(())
     };
     runner.run(&(calls(60), granule, seeds, calls(12)), property).unwrap();
-    assert!(agreeing.get() > 100, "{} pairs", agreeing.get());
+    agreeing.get()
 }
