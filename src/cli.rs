@@ -287,6 +287,9 @@ pub struct MatrixArgs {
     /// Rows: systems, components or stack files. Default: all file systems.
     #[arg(value_name = "SYSTEM | FILE.toml", conflicts_with = "resume")]
     pub systems: Vec<String>,
+    /// More rows: the ready stacks of a family: raid. `explode list families` lists them.
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub family: Vec<String>,
     /// Columns, separated by commas. Default: all.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "resume")]
     pub check: Vec<String>,
@@ -339,7 +342,10 @@ pub struct MatrixArgs {
     pub trust: bool,
     /// Print which promises of the system this cell tries, after which histories, and which it does
     /// not try. Nothing is run.
-    #[arg(long, value_name = "SYSTEM/CHECK", conflicts_with_all = ["systems", "check", "resume"])]
+    #[arg(
+        long, value_name = "SYSTEM/CHECK",
+        conflicts_with_all = ["systems", "family", "check", "resume"]
+    )]
     pub explain: Option<String>,
     /// Write the page to this file. Default: matrix.html in the folder.
     #[arg(long, value_name = "FILE")]
@@ -502,6 +508,8 @@ pub enum ListKind {
     SeededBugs,
     /// Stacks of the targets.
     Stacks,
+    /// Ready rows of the matrix, by family.
+    Families,
     /// Layers of stacks.
     Components,
     /// Drivers and judges of stacks.

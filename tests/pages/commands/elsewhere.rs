@@ -75,6 +75,11 @@ pub static ALL: &[Elsewhere] = &[
         "ext2_add_link:-ENOSPC:unlisted",
     ),
     guest("explode matrix ext4", "tests/guest/matrix.rs", "matrix ext4 missing.toml"),
+    guest(
+        "explode matrix --family raid",
+        "tests/guest/host.rs",
+        "matrix: the bug of a file system that needs the array",
+    ),
     // Arrays.
     guest(
         "explode run fs-basic --stack mirror.toml",
