@@ -113,8 +113,7 @@ pub struct DeviceArgs {
 /// The stack of a target or a checker, and the place of the run.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// The component that the checker runs on, with the components below it; `run` also takes a
-    /// stack file.
+    /// The component that the checker runs on, with the components below it, or a stack file.
     #[arg(long, value_name = "COMPONENT | FILE.toml")]
     pub stack: Option<String>,
     /// The stack file that one of the two names, read before.
@@ -260,7 +259,7 @@ pub struct MergeArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Targets, or, with --stack, checkers. `explode list` lists them.
+    /// Targets, stack files (*.toml), or, with --stack, checkers. `explode list` lists them.
     #[arg(required = true)]
     pub targets: Vec<String>,
     #[command(flatten)]

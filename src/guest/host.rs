@@ -40,13 +40,7 @@ pub fn worker_spec(
     wanted: &[WantedProgram],
 ) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
-    if !packages.is_empty() {
-        let userland = userland(packages).map_err(run_error)?;
-        let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
-        spec.add_userland(userland);
-        let memory = spec.memory_mib;
-        output::note(&format!("guest: {count} packages, {mib} MiB; {memory} MiB of memory"));
-    }
+    add_packages(&mut spec, packages)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel checks at intervals of the timeout and may need three checks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
@@ -54,6 +48,22 @@ pub fn worker_spec(
     spec.shared_bytes = StepPage::BYTES;
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
     Ok(spec)
+}
+
+/// Adds packages of Debian to a guest, if there are any, and reports their size.
+///
+/// # Errors
+/// As [`worker_spec`].
+pub(super) fn add_packages(spec: &mut GuestSpec, packages: &GuestPackages) -> Result<(), RunError> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let userland = userland(packages).map_err(run_error)?;
+    let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
+    spec.add_userland(userland);
+    let memory = spec.memory_mib;
+    output::note(&format!("guest: {count} packages, {mib} MiB; {memory} MiB of memory"));
+    Ok(())
 }
 
 /// Boots a worker's guest.
