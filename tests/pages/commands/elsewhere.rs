@@ -80,6 +80,17 @@ pub static ALL: &[Elsewhere] = &[
         "tests/guest/host.rs",
         "matrix: the bug of a file system that needs the array",
     ),
+    guest(
+        "explode bench fs-sync --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror, as on one disk",
+    ),
+    guest(
+        "explode run fs-sync --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror, as on one disk",
+    ),
+    guest("explode run fs-sync --stack ext4", "tests/guest/cases.rs", "clean one step deep"),
     // Arrays.
     guest(
         "explode run fs-basic --stack mirror.toml",
