@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use explode_components::command::show_in_rootfs;
 use explode_components::fs::kernel::drivers;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{BrokenKind, Exit, Mode, RunError, UsageError};
@@ -160,6 +161,7 @@ fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
 /// Serves as the agent: runs one task after the other until the host closes the stream.
 pub fn serve(registry: &Registry, port: &Path) -> Exit {
     let served = || -> io::Result<()> {
+        show_in_rootfs()?;
         let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
         send(&mut writer, &Ok::<_, WorkerError>(Done::Ready))?;

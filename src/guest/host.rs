@@ -2,12 +2,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
-use explode_runtime::plan::GuestPackages;
+use explode_runtime::plan::{GuestPackages, RootfsArchive};
 use explode_runtime::worker::{StepPage, Transport, TransportEnd};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestImage, GuestReader, GuestSpec,
@@ -50,7 +51,7 @@ pub fn worker_spec(
     Ok(spec)
 }
 
-/// Adds packages of Debian to a guest, if there are any, and reports their size.
+/// Adds packages of Debian to a guest, or an archive, if there are any, and reports their size.
 ///
 /// # Errors
 /// As [`worker_spec`].
@@ -60,9 +61,13 @@ pub(super) fn add_packages(spec: &mut GuestSpec, packages: &GuestPackages) -> Re
     }
     let userland = userland(packages).map_err(run_error)?;
     let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
+    let what = match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, .. }) => format!("rootfs {file}"),
+        None => format!("{count} packages"),
+    };
     spec.add_userland(userland);
     let memory = spec.memory_mib;
-    output::note(&format!("guest: {count} packages, {mib} MiB; {memory} MiB of memory"));
+    output::note(&format!("guest: {what}, {mib} MiB; {memory} MiB of memory"));
     Ok(())
 }
 
@@ -180,13 +185,17 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
     Ok(spec)
 }
 
-/// Returns packages of Debian for a guest.
+/// Returns packages of Debian for a guest, or its archive.
 fn userland(packages: &GuestPackages) -> Result<Userland, VmError> {
     let (cache, options, progress) =
         (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let [names, without] = [&packages.packages, &packages.without]
         .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-    Builder { cache: &cache, options: &options, progress: &progress }.userland(&names, &without)
+    let builder = Builder { cache: &cache, options: &options, progress: &progress };
+    match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, hash }) => builder.rootfs(Path::new(file), hash),
+        None => builder.userland(&names, &without),
+    }
 }
 
 /// Returns the file that describes the image to the agent.

@@ -117,7 +117,8 @@ impl StackFile {
             .table("run")?
             .map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
         let guest = document.table("guest")?;
-        let guest = guest.map_or(Ok(GuestPackages::default()), |table| guest::packages(&table))?;
+        let guest =
+            guest.map_or(Ok(GuestPackages::default()), |table| guest::packages(&table, path))?;
         let stack = components::stack(registry, &document)?;
         let checker = document
             .table("checker")?

@@ -12,10 +12,12 @@ mod marks;
 mod no_sync;
 mod placeholders;
 mod private;
+mod rootfs;
 mod run;
 
 pub use component::{KEYS, NAME, PROVIDES, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
+pub use rootfs::show_in_rootfs;
 pub use run::{CommandResult, OutputMode, hold_clock, run, run_with_requests};

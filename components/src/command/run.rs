@@ -12,6 +12,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::Marks;
 use super::no_sync::run_without_sync;
+use super::rootfs::run_in_rootfs;
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
@@ -134,6 +135,7 @@ fn run_command(
         // they run.
         shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());
     }
+    run_in_rootfs(&mut shell);
     hold_clock();
     shell.args(["-c", command]).envs(variables.iter().copied()).stdin(Stdio::null());
     shell.stdout(stdout.map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
