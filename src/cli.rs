@@ -119,8 +119,7 @@ pub struct DeviceArgs {
 /// The stack of a target or a checker, and the place of the run.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// The component that the checker runs on, with the components below it; `run` also takes a
-    /// stack file.
+    /// The component that the checker runs on, with the components below it, or a stack file.
     #[arg(long, value_name = "COMPONENT | FILE.toml")]
     pub stack: Option<String>,
     /// The stack file that one of the two names, read before.
@@ -266,7 +265,7 @@ pub struct MergeArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Targets, or, with --stack, checkers. `explode list` lists them.
+    /// Targets, stack files (*.toml), or, with --stack, checkers. `explode list` lists them.
     #[arg(required = true)]
     pub targets: Vec<String>,
     #[command(flatten)]
@@ -293,6 +292,9 @@ pub struct MatrixArgs {
     /// Rows: systems, components or stack files. Default: all file systems.
     #[arg(value_name = "SYSTEM | FILE.toml", conflicts_with = "resume")]
     pub systems: Vec<String>,
+    /// More rows: the ready stacks of a family: raid. `explode list families` lists them.
+    #[arg(long, value_name = "NAME", conflicts_with = "resume")]
+    pub family: Vec<String>,
     /// Columns, separated by commas. Default: all.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "resume")]
     pub check: Vec<String>,
@@ -345,7 +347,10 @@ pub struct MatrixArgs {
     pub trust: bool,
     /// Print which promises of the system this cell tries, after which histories, and which it does
     /// not try. Nothing is run.
-    #[arg(long, value_name = "SYSTEM/CHECK", conflicts_with_all = ["systems", "check", "resume"])]
+    #[arg(
+        long, value_name = "SYSTEM/CHECK",
+        conflicts_with_all = ["systems", "family", "check", "resume"]
+    )]
     pub explain: Option<String>,
     /// Write the page to this file. Default: matrix.html in the folder.
     #[arg(long, value_name = "FILE")]
@@ -508,6 +513,8 @@ pub enum ListKind {
     SeededBugs,
     /// Stacks of the targets.
     Stacks,
+    /// Ready rows of the matrix, by family.
+    Families,
     /// Layers of stacks.
     Components,
     /// Drivers and judges of stacks.

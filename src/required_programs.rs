@@ -9,14 +9,24 @@ use explode_vm::{WantedProgram, find_program};
 
 /// Returns the programs that a guest must have for a plan.
 pub fn wanted(plan: &Plan) -> Vec<WantedProgram> {
-    let layers =
-        plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
-    let checker = plan.has_command_checker().then_some(&plan.checker_options);
-    let programs: BTreeSet<NamedProgram> = layers.chain(checker).flat_map(programs_of).collect();
+    wanted_by([plan])
+}
+
+/// Returns the programs that a guest must have for these plans.
+pub fn wanted_by<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<WantedProgram> {
+    let programs: BTreeSet<NamedProgram> = plans.into_iter().flat_map(named).collect();
     programs
         .into_iter()
         .map(|NamedProgram { name, sure }| WantedProgram { name, required: sure })
         .collect()
+}
+
+/// Returns the programs that a plan's shell commands name.
+fn named(plan: &Plan) -> BTreeSet<NamedProgram> {
+    let layers =
+        plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
+    let checker = plan.has_command_checker().then_some(&plan.checker_options);
+    layers.chain(checker).flat_map(programs_of).collect()
 }
 
 /// Checks that this machine has the programs, if it runs them.

@@ -5,7 +5,7 @@ mod common;
 
 use serde_json::{Value, json};
 
-use common::explode;
+use common::{explode, explode_in, file};
 
 fn bench(args: &str) -> Vec<Value> {
     let args = format!("bench {args} --format jsonl");
@@ -110,4 +110,28 @@ fn impossible_measurements_are_refused() {
     refused("fs-sync-ext2 --each ext2.e2fsck=static,neither", &["'neither'", "shared"]);
     let ran = explode(["bench", "fs-sync-ext2", "--in", "mem"]).expect(3);
     assert!(ran.err.contains("needs a kernel"), "{ran:#?}");
+}
+
+/// A stack file is measured with its own checker, or below `--stack` with another one. Its `[run]`
+/// has the depth.
+#[test]
+fn stack_files_are_measured_like_targets() {
+    let folder = tempfile::tempdir().unwrap();
+    let toyfs = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\n";
+    let own = "[run]\ndepth = 3\n[checker]\nuse = \"fs-sync\"\n";
+    file(folder.path(), "own.toml", format!("{own}{toyfs}"));
+    file(folder.path(), "stack.toml", toyfs);
+    let ran = |args: &str| explode_in(folder.path(), args.split_whitespace());
+    let json = |args: &str| ran(&format!("{args} --checks 2 --format jsonl")).expect(0).json();
+    let names = |lines: &[Value]| {
+        lines.iter().map(|line| line["target"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&json("bench own.toml toyfs own.toml")), ["own", "toyfs", "own"]);
+    assert_eq!(names(&json("bench fs-sync --stack stack.toml")), ["fs-sync-stack"]);
+    let sets = json("bench own.toml --each toyfs.metadata=journal,versions");
+    let sets: Vec<&Value> = sets.iter().map(|line| &line["set"]).collect();
+    assert_eq!(sets, [&json!(["toyfs.metadata=journal"]), &json!(["toyfs.metadata=versions"])]);
+    ran("bench stack.toml").refused(&["stack.toml has no [checker]"]);
+    ran("bench own.toml --stack toyfs").refused(&["own.toml is a stack already"]);
+    ran("bench absent.toml").refused(&["absent.toml"]);
 }

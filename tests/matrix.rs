@@ -499,6 +499,9 @@ fn wrong_arguments_of_a_matrix_are_refused() {
     refused("nothing.toml", &["nothing.toml"]);
     refused("--resume nothing", &["nothing/grid.json", "name the folder of a matrix"]);
     refused("toyfs --budget 0s", &["a budget of 0 leaves no time", "at least 1ms"]);
+    refused("--family rain", &["unknown family of rows 'rain'", "did you mean 'raid'?"]);
+    refused("--family else", &["unknown family of rows 'else'", "one of: raid"]);
+    refused("--resume m --family raid", &["cannot be used with", "--resume"]);
     refused("toyfs --cell 0s", &["a run of 0 has no time", "at least 1ms"]);
     refused("--resume m --seed 1", &["cannot be used with", "--resume"]);
     std::fs::create_dir_all(folder.join("full/of")).unwrap();
@@ -528,4 +531,60 @@ fn simulated_files_are_held_to_their_profile() {
             .map_or_else(|| cell["findings"][0]["profile"].to_string(), str::to_owned);
         assert!(why.contains("docs/model/fault-model.md, section 7"), "{cell}");
     }
+}
+
+/// A bug of a stack with layers is explored without each layer. Toyfs is on a mirror: the mirror of
+/// one stack has a bug, the file system of the other.
+#[test]
+fn a_bug_belongs_to_the_layer_without_which_it_is_gone() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    for (name, mirror, toyfs) in
+        [("mirror", "flushes-one-disk", "none"), ("files", "none", "no-preflush")]
+    {
+        let disk = |name| format!("[[component]]\nuse = \"ramdisk\"\nname = \"{name}\"\n");
+        let layers = format!(
+            "[[component]]\nuse = \"mirror\"\nname = \"m\"\nbug = \"{mirror}\"\nchildren = \
+             [\"d0\", \"d1\"]\n[[component]]\nuse = \"toyfs\"\nbug = \"{toyfs}\"\n"
+        );
+        file(folder, &format!("{name}.toml"), disk("d0") + &disk("d1") + &layers);
+    }
+    let lines = matrix(folder, "mirror.toml files.toml --check fsync-dir --out m", 1);
+    let [fault] = of_type(&lines, "fault")[..] else { panic!("{lines:?}") };
+    assert_eq!(fault["signature"], "fs-ways/lost/synced-directory");
+    let without = |system: &str, finding: &str, checked: u32| {
+        json!({ "system": system, "without": "m", "finding": finding, "checked": checked,
+            "why": null })
+    };
+    let hidden = without("mirror", "hidden", 13);
+    assert_eq!(fault["without"][0], hidden);
+    assert_eq!(fault["without"][1]["finding"], "shows");
+    // A user runs the file of the stack without the layer.
+    let run = |cell: &str, code| {
+        let file = format!("m/{cell}/fsync-dir/without-m.toml");
+        explode_in(folder, ["run", file.as_str()]).expect(code);
+    };
+    run("mirror", 0);
+    run("files", 1);
+    // The cells keep it.
+    let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
+    for line in [
+        "    mirror: shows only with m: not on 13 disks checked without it\n",
+        "    files: shows without m, too\n",
+    ] {
+        assert!(table.contains(line), "{table}");
+    }
+}
+
+/// The rows of a family are ready. They need a guest.
+#[test]
+fn a_family_has_its_rows() {
+    let folder = tempdir().unwrap();
+    let lines = matrix(folder.path(), "simfiles --family raid --check sync --in mem --out m", 0);
+    let cells = outcomes(&lines);
+    let listed = explode_in(folder.path(), "list families --format jsonl".split(' ')).expect(0);
+    assert_eq!(cells.len(), listed.json().len() + 1);
+    assert!(cells.contains(&["ext4-raid1", "sync", "not-supported"].map(str::to_owned)));
+    let one = matrix(folder.path(), "ext4-raid5-missing --check sync --in mem --out one", 0);
+    assert_eq!(outcomes(&one), [["ext4-raid5-missing", "sync", "not-supported"]]);
 }

@@ -38,7 +38,7 @@ fn measure_all(
     // All targets run in the mode of the first, so that one machine is measured.
     let mode = variants[0].plan.mode;
     if mode == Mode::Vm {
-        let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan.stack))?;
+        let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan))?;
         for variant in &variants {
             let (report, host_seconds) = guest.bench(&variant.plan, disks)?;
             print(&BenchMeasured::Checks(variant, &report, Some(host_seconds)));

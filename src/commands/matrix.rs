@@ -156,7 +156,9 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         [] => all.into_iter().map(str::to_owned).collect(),
         names => names.to_vec(),
     };
-    let systems = all(&args.systems, registry.rows.iter().map(|system| system.name).collect());
+    let all_systems = registry.rows.iter().map(|system| system.name);
+    let all_systems = all_systems.filter(|_| args.family.is_empty()).collect();
+    let systems = all(&args.systems, all_systems);
     let checks = all(&args.check, registry.columns.iter().map(|column| column.name).collect());
     let row = |name: &String| matrix::Row::named(registry, name);
     let column = |name: &String| -> Result<matrix::Column, UsageError> {
@@ -175,8 +177,12 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
             "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";
         return Err(UsageError(text.to_owned()).into());
     }
+    let mut rows = systems.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+    for family in &args.family {
+        rows.extend(matrix::rows(registry, family)?);
+    }
     let grid = Grid {
-        systems: systems.iter().map(row).collect::<Result<_, _>>()?,
+        systems: rows,
         checks: checks.iter().map(column).collect::<Result<_, _>>()?,
         mode: args.mode.map(mode),
         budget_ms: args.budget,

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use explode_components::command::show_in_rootfs;
 use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Registry;
@@ -32,6 +33,7 @@ pub fn serve_port(
         }
     }
     let served = || -> io::Result<()> {
+        show_in_rootfs()?;
         let output = OpenOptions::new().read(true).write(true).open(port)?;
         let page = has_page.then(open_page).transpose()?;
         let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));

@@ -7,22 +7,24 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use explode_components::command::show_in_rootfs;
 use explode_components::fs::kernel::drivers;
 use explode_kernel::AllBackends;
-use explode_runtime::base::{BrokenKind, Exit, Mode, RunError};
+use explode_runtime::base::{BrokenKind, Exit, Mode, RunError, UsageError};
 use explode_runtime::devices::{Backend, Backends as _};
-use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::plan::{GuestPackages, Plan, Registry};
 use explode_runtime::stack::StackSpec;
 use explode_runtime::worker::WorkerError;
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
+use itertools::Itertools as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::host::{CONSOLE_LINES, PORT, kernel, run_error, spec};
+use super::host::{CONSOLE_LINES, PORT, add_packages, kernel, run_error, spec};
 use crate::bench::{
     BenchReport, EkmCost, RESTORE_MIB, RestoreCost, bench, bench_restore, bench_tracing,
 };
-use crate::output;
+use crate::{output, required_programs};
 
 /// A measurement that the host requests.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,19 +55,21 @@ pub struct BenchGuest {
 }
 
 impl BenchGuest {
-    /// Boots a guest with memory for the disks of these stacks.
+    /// Boots a guest with memory for the disks of these plans, and with what their commands need.
     ///
     /// # Errors
     /// A part of the guest is missing, or it does not boot.
-    pub fn boot<'a>(
-        stacks: impl Iterator<Item = &'a StackSpec> + Clone,
-    ) -> Result<BenchGuest, RunError> {
+    pub fn boot<'a>(plans: impl Iterator<Item = &'a Plan> + Clone) -> Result<BenchGuest, RunError> {
+        let stacks = plans.clone().map(|plan| &plan.stack);
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
         let drivers: BTreeSet<&str> = stacks.clone().flat_map(drivers).collect();
         let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
         let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
         let mut spec = spec(&kernel(), &Vec::from_iter(drivers)).map_err(run_error)?;
         spec.memory_mib = spec.memory_mib.saturating_add(more);
+        add_packages(&mut spec, packages(plans.clone())?)?;
+        let wanted = required_programs::wanted_by(plans);
+        spec.add_programs(&wanted).map_err(run_error)?;
         spec.agent = Some(Agent::this_program(["agent", PORT, "--bench"]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("it is taken once");
@@ -131,6 +135,22 @@ impl BenchGuest {
     }
 }
 
+/// Returns the packages of these plans.
+///
+/// # Errors
+/// Two plans have different ones.
+fn packages<'a>(plans: impl Iterator<Item = &'a Plan>) -> Result<&'a GuestPackages, UsageError> {
+    let guests: Vec<&GuestPackages> = plans.map(|plan| &plan.settings.guest).dedup().collect();
+    match guests[..] {
+        [guest] => Ok(guest),
+        _ => Err(UsageError(
+            "the [guest] of one stack file differs from that of another, and all are measured in \
+             one guest; measure them separately"
+                .to_owned(),
+        )),
+    }
+}
+
 /// Returns the memory for the disks of a stack in MiB, as far as its options state their sizes.
 /// There are three sets: the live disks, the crash disks and those of the plain loop.
 fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
@@ -141,6 +161,7 @@ fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
 /// Serves as the agent: runs one task after the other until the host closes the stream.
 pub fn serve(registry: &Registry, port: &Path) -> Exit {
     let served = || -> io::Result<()> {
+        show_in_rootfs()?;
         let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
         send(&mut writer, &Ok::<_, WorkerError>(Done::Ready))?;

@@ -2,12 +2,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
-use explode_runtime::plan::GuestPackages;
+use explode_runtime::plan::{GuestPackages, RootfsArchive};
 use explode_runtime::worker::{StepPage, Transport, TransportEnd};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestImage, GuestReader, GuestSpec,
@@ -40,13 +41,7 @@ pub fn worker_spec(
     wanted: &[WantedProgram],
 ) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
-    if !packages.is_empty() {
-        let userland = userland(packages).map_err(run_error)?;
-        let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
-        spec.add_userland(userland);
-        let memory = spec.memory_mib;
-        output::note(&format!("guest: {count} packages, {mib} MiB; {memory} MiB of memory"));
-    }
+    add_packages(&mut spec, packages)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel checks at intervals of the timeout and may need three checks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
@@ -54,6 +49,26 @@ pub fn worker_spec(
     spec.shared_bytes = StepPage::BYTES;
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
     Ok(spec)
+}
+
+/// Adds packages of Debian to a guest, or an archive, if there are any, and reports their size.
+///
+/// # Errors
+/// As [`worker_spec`].
+pub(super) fn add_packages(spec: &mut GuestSpec, packages: &GuestPackages) -> Result<(), RunError> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let userland = userland(packages).map_err(run_error)?;
+    let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
+    let what = match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, .. }) => format!("rootfs {file}"),
+        None => format!("{count} packages"),
+    };
+    spec.add_userland(userland);
+    let memory = spec.memory_mib;
+    output::note(&format!("guest: {what}, {mib} MiB; {memory} MiB of memory"));
+    Ok(())
 }
 
 /// Boots a worker's guest.
@@ -170,13 +185,17 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
     Ok(spec)
 }
 
-/// Returns packages of Debian for a guest.
+/// Returns packages of Debian for a guest, or its archive.
 fn userland(packages: &GuestPackages) -> Result<Userland, VmError> {
     let (cache, options, progress) =
         (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let [names, without] = [&packages.packages, &packages.without]
         .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-    Builder { cache: &cache, options: &options, progress: &progress }.userland(&names, &without)
+    let builder = Builder { cache: &cache, options: &options, progress: &progress };
+    match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, hash }) => builder.rootfs(Path::new(file), hash),
+        None => builder.userland(&names, &without),
+    }
 }
 
 /// Returns the file that describes the image to the agent.

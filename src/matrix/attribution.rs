@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::base::ExactCount;
 use explode_runtime::report::Finding;
 use serde::Serialize;
 
 use super::cell::{Cell, CellOutcome};
-use super::grid::{Column, Grid, Row};
+use super::grid::{Column, Grid};
+use super::left_out::{LeftOutLayer, ShowsWithout};
+use super::row::Row;
 
 /// A finding of one check on some systems, and the layer that it accuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -27,6 +30,21 @@ pub struct AttributedFinding {
     pub of_drivers: usize,
     /// `system`, `systems`, `undecided`, or `above`.
     pub layer: AccusedLayer,
+    /// The layers of these systems that were left out, and whether it shows without them.
+    pub without: Vec<WithoutLayer>,
+}
+
+/// A layer of a system that was left out, and whether a finding shows without it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WithoutLayer {
+    pub system: String,
+    pub without: String,
+    /// `shows`, `hidden`, or `unknown`.
+    pub finding: ShowsWithout,
+    /// The number of disks that were checked without the layer.
+    pub checked: ExactCount,
+    /// The reason why it is unknown.
+    pub why: Option<String>,
 }
 
 /// The layer that a finding accuses. Systems of one driver count once, because they share its code.
@@ -74,6 +92,7 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
         faults.extend(found.into_iter().map(|(signature, systems)| {
             let found = rows(&|name| systems.contains_key(name));
             AttributedFinding {
+                without: without(&cells, signature),
                 check: column.name.clone(),
                 signature: signature.to_owned(),
                 by_design: systems.values().all(|by_design| *by_design),
@@ -86,6 +105,22 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<AttributedFinding> {
         }));
     }
     faults
+}
+
+/// Returns the runs without a layer of the cells that have a bug of this signature.
+fn without(cells: &[&Cell], signature: &str) -> Vec<WithoutLayer> {
+    let has_bug = |cell: &&&Cell| cell.bugs().any(|bug| bug.signature == signature);
+    let of_cell = |cell: &&Cell| {
+        let system = cell.system.clone();
+        let of_layer = move |left_out: &LeftOutLayer| {
+            let finding = left_out.shows(signature);
+            let why = left_out.why.clone().filter(|_| finding == ShowsWithout::Unknown);
+            let (without, checked) = (left_out.layer.clone(), left_out.checked.clone());
+            WithoutLayer { system: system.clone(), without, finding, checked, why }
+        };
+        cell.left_out.iter().map(of_layer).collect::<Vec<_>>()
+    };
+    cells.iter().filter(has_bug).flat_map(of_cell).collect()
 }
 
 /// Returns the layer accused by a finding on `systems` systems of `drivers` drivers out of

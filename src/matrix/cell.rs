@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::cell_run::{self, CellLimits, CellRun, Unable};
-use super::grid::{CELL_FILE, Column, Grid, Row};
+use super::grid::{CELL_FILE, Column, Grid};
+use super::left_out::{self, LeftOutLayer};
+use super::row::Row;
 use super::{CellFile, hang_recheck};
 use crate::output;
 
@@ -101,7 +103,10 @@ pub struct Cell {
     /// The signature of the loss that the control run found. `None` without a control run or a
     /// loss.
     pub sees: Option<String>,
-    /// The time of both runs.
+    /// The runs without a layer, if the cell has a bug.
+    #[serde(default)]
+    pub left_out: Vec<LeftOutLayer>,
+    /// The time of all runs.
     pub seconds: f64,
 }
 
@@ -135,6 +140,7 @@ impl Cell {
             broken: Vec::new(),
             summary: None,
             sees: None,
+            left_out: Vec::new(),
             seconds: 0.0,
         }
     }
@@ -175,7 +181,8 @@ impl Cell {
 }
 
 /// Runs the check. If it finds nothing, runs it again as a control, on disks that drop their
-/// flushes, within the budget `control`. `place` is the cell's folder.
+/// flushes, within the budget `control`. If it finds a bug, runs it again without each layer,
+/// within that budget. `place` is the cell's folder.
 ///
 /// # Errors
 /// A file cannot be written, or a process cannot be started.
@@ -196,7 +203,7 @@ pub fn run_cell(
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
-            let once = |cell_file: &CellFile<'_>, name: &str, limits| {
+            let once = |cell_file: &CellFile<'_>, name: &str, limits: CellLimits<'_>| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
                 durable_write(&file, cell_file.file().as_bytes())?;
@@ -205,6 +212,11 @@ pub fn run_cell(
             let run = once(&cell_file, "check", limits)?;
             let run = hang_recheck::sift(registry, row, run, limits)?;
             let mut cell = judge(row, column, run, limits.budget);
+            if cell.outcome == CellOutcome::Bug {
+                let bugs = cell.bugs().map(|bug| bug.signature.as_str()).collect();
+                let limits = CellLimits { budget: control, ..limits };
+                cell.left_out = left_out::run(registry, grid, row, column, &bugs, &once, limits)?;
+            }
             if cell.outcome == CellOutcome::Pass {
                 let limits = CellLimits { budget: control, until: Some(&is_loss), ..limits };
                 let run = match cell_file.without_flushes() {

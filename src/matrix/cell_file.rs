@@ -5,7 +5,8 @@ use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
 
-use super::grid::{Column, Grid, Row};
+use super::grid::{Column, Grid};
+use super::row::Row;
 
 /// The leaf component whose flushes can be dropped.
 const DISK: &str = "ramdisk";

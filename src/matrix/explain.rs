@@ -9,7 +9,7 @@ use explode_runtime::verdict::{Profile, Promise};
 use itertools::Itertools as _;
 use serde::Serialize;
 
-use super::grid::Row;
+use super::row::Row;
 
 /// A promise of a system and whether a check reaches it.
 #[derive(Clone, Debug, Serialize)]

@@ -15,9 +15,11 @@ use explode_runtime::report::Finding;
 use explode_runtime::run::check_owner;
 use explode_runtime::stack::{Carried, StackSpec, carried};
 use explode_runtime::trace::{Secret, Tagged};
-use explode_runtime::verdict::{Profile, StepName, Verdict};
+use explode_runtime::verdict::{StepName, Verdict};
 use serde::{Deserialize, Serialize};
 
+use super::family;
+use super::row::Row;
 use crate::cli::Cli;
 use crate::stack_file::{self, StackFile};
 use crate::trust::{self, Carrier};
@@ -45,19 +47,6 @@ pub struct Grid {
     /// A keyed hash of all other keys. `None` if no stack carries commands, or the user had no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-}
-
-/// A row: a system.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Row {
-    /// The name, also of a folder.
-    pub name: String,
-    /// The driver that implements the system. Attribution counts rows of one driver as one system.
-    #[serde(default)]
-    pub driver: String,
-    /// The stack, bottom first.
-    pub stack: StackSpec,
 }
 
 /// A column: a check.
@@ -203,8 +192,8 @@ impl Grid {
 }
 
 impl Row {
-    /// Returns the system of this name: the layers of a stack file, a row of the registry, or a
-    /// component with the stack that it needs.
+    /// Returns the system of this name: the layers of a stack file, a row of the registry or of a
+    /// family, or a component with the stack that it needs.
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
             let file = StackFile::read(registry, Cli::command, Path::new(name))?;
@@ -216,23 +205,12 @@ impl Row {
             registry.components.iter().map(|def| &*def.name).filter(|name| !is_one(name));
         let known = systems.clone().chain(components);
         if !known.clone().any(|known| known == name) {
-            return Err(registry.components.unknown("system", name, known));
+            let of_family = family::row_named(registry, name)?;
+            return of_family.ok_or_else(|| registry.components.unknown("system", name, known));
         }
         let found = registry.rows.iter().find(|system| system.name == name);
         let driver = found.map_or(name, |system| system.driver).to_owned();
         Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
-    }
-
-    /// Returns the driver. A stack file, or a row of a grid without drivers, counts as a driver.
-    pub fn driver(&self) -> &str {
-        if self.driver.is_empty() { &self.name } else { &self.driver }
-    }
-}
-
-impl Row {
-    /// Returns the profile of the system. `None` if it has none.
-    pub fn profile(&self, registry: &Registry) -> Result<Option<Profile>, UsageError> {
-        registry.components.profile_of(&self.stack)
     }
 }
 

@@ -12,7 +12,7 @@ use explode_runtime::trace::{NotReproduced, Trace};
 use explode_runtime::verdict::{BrokenKind, StepName, Verdict};
 
 use super::cell_run::{self, CellLimits, CellRun, Unable};
-use super::grid::Row;
+use super::row::Row;
 use crate::output;
 
 /// The factor of the deadline in the second try.

@@ -6,9 +6,10 @@ use explode_runtime::base::{Mode, Options};
 use explode_runtime::report::{DepthCounts, Finding, Paste, brief};
 use itertools::Itertools as _;
 
-use super::attribution::{AccusedLayer, AttributedFinding, SafetySummary};
+use super::attribution::{AccusedLayer, AttributedFinding, SafetySummary, WithoutLayer};
 use super::cell::{Cell, CellOutcome};
 use super::grid::Grid;
+use super::left_out::ShowsWithout;
 use super::paper;
 
 /// Returns the line of a cell that has ended: its name, its result and its counts.
@@ -182,8 +183,8 @@ pub fn bug_text(cell: &Cell, bug: &Finding) -> String {
 
 /// Returns the line of a finding and the layer that it accuses.
 pub fn fault(fault: &AttributedFinding) -> String {
-    let AttributedFinding { check, signature, by_design, systems, of, drivers, of_drivers, layer } =
-        fault;
+    let AttributedFinding { check, signature, by_design, systems, of, .. } = fault;
+    let AttributedFinding { drivers, of_drivers, layer, .. } = fault;
     let design = if *by_design { " (by design)" } else { "" };
     let names = systems.join(", ");
     let whom = match layer {
@@ -203,7 +204,24 @@ pub fn fault(fault: &AttributedFinding) -> String {
             )
         }
     };
-    format!("{check}: {signature}{design}: {whom}")
+    let without: String = fault.without.iter().map(without).collect();
+    format!("{check}: {signature}{design}: {whom}{without}")
+}
+
+/// Returns the line of a finding and a layer that was left out.
+fn without(run: &WithoutLayer) -> String {
+    let WithoutLayer { system, without, finding, checked, why } = run;
+    let shows = match finding {
+        ShowsWithout::Shows => format!("shows without {without}, too"),
+        ShowsWithout::Hidden => {
+            format!("shows only with {without}: not on {checked} disks checked without it")
+        }
+        ShowsWithout::Unknown => {
+            let why = first_line(why.as_deref().unwrap_or_default());
+            format!("no verdict without {without}: {why}")
+        }
+    };
+    format!("\n{system}: {shows}")
 }
 
 /// Returns the line of the safe ways of a system.

@@ -22,7 +22,7 @@ use explode_runtime::plan::{GuestPackages, Registry};
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 
-use document::{StackSource, Table};
+use document::{StackSource, Table, Value};
 
 /// The keys of a file.
 const KEYS: [&str; 4] = ["run", "guest", "component", "checker"];
@@ -42,6 +42,40 @@ pub struct StackFile {
     pub guest: GuestPackages,
     /// The checker's name and options.
     checker: Option<(String, Options)>,
+}
+
+/// A stack of a file of several.
+#[derive(Clone, Debug)]
+pub struct NamedStack {
+    pub name: String,
+    /// A description of one line.
+    pub about: String,
+    pub stack: StackSpec,
+}
+
+/// Reads the stacks of a file with a list `row`. Each row has a name, a description, and the
+/// components of a stack file. `path` is for messages.
+///
+/// # Errors
+/// The error names the path, the line and the column.
+pub fn named_stacks(
+    registry: &Registry,
+    path: &Path,
+    text: &str,
+) -> Result<Vec<NamedStack>, UsageError> {
+    let source = StackSource { path, text };
+    let document = DeTable::parse(text)
+        .map_err(|error| source.error(error.span().unwrap_or_default(), error.message().trim()))?;
+    let document = Table::new(&source, "a file of rows", document.span(), document.get_ref());
+    document.only(["row"])?;
+    let missing = || document.error("there is no [[row]]; write one");
+    let row = |value: Value<'_>| {
+        let row = value.table()?;
+        row.only(["name", "about", "component"])?;
+        let [name, about] = [row.required("name")?, row.required("about")?].map(str::to_owned);
+        Ok(NamedStack { name, about, stack: components::stack(registry, &row)? })
+    };
+    document.get("row").ok_or_else(missing)?.list()?.map(row).collect()
 }
 
 /// Returns true if this argument names a stack file.
@@ -87,7 +121,8 @@ impl StackFile {
             .table("run")?
             .map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
         let guest = document.table("guest")?;
-        let guest = guest.map_or(Ok(GuestPackages::default()), |table| guest::packages(&table))?;
+        let guest =
+            guest.map_or(Ok(GuestPackages::default()), |table| guest::packages(&table, path))?;
         let stack = components::stack(registry, &document)?;
         let checker = document
             .table("checker")?

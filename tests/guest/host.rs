@@ -66,6 +66,10 @@ pub fn main(only: Option<String>) -> ExitCode {
             tally.case("matrix: an fsck that is slower than the deadline", || {
                 matrix::tells_a_slow_fsck_from_one_that_hangs(folder.path())
             });
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            tally.case("matrix: the bug of a file system that needs the array", || {
+                matrix::names_the_layer_of_a_bug(folder.path())
+            });
         });
         let found = in_guest(&spec, &tally);
         (found, apart.join().expect("its cases tell how they end"))

@@ -64,3 +64,23 @@ pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String
     let good = of_type(&lines, "cell").iter().filter(good).count() == 1 && ran.code == 4;
     good.then_some(()).ok_or(format!("{ran:?}"))
 }
+
+/// Half of the blocks of ext4 are on a disk that ignores flushes. Without the array everything is on
+/// the other disk. Returns an error if the matrix does not say that the bug needs the array.
+pub fn names_the_layer_of_a_bug(folder: &Path) -> Result<(), String> {
+    let stack = "[[component]]\nuse = \"ramdisk\"\nname = \"d0\"\n[[component]]\nuse = \"ramdisk\"\n\
+                 name = \"d1\"\nflushes = \"dropped\"\n[[component]]\nuse = \"md\"\nlevel = 0\n\
+                 chunk = 4096\nchildren = [\"d0\", \"d1\"]\n[[component]]\nuse = \"ext4\"\n";
+    file(folder, "striped.toml", stack);
+    let args = "matrix striped.toml --check fsync --limit 4 --samples 2 --cell 60s --in vm \
+                --format jsonl --out m";
+    let ran = explode_in(folder, args.split_whitespace());
+    let lines = ran.json();
+    let faults = of_type(&lines, "fault");
+    let needs_md = |fault: &&Value| {
+        let without = &fault["without"][0];
+        [&without["without"], &without["finding"]] == [&json!("md"), &json!("hidden")]
+    };
+    let good = ran.code == 1 && !faults.is_empty() && faults.iter().all(needs_md);
+    good.then_some(()).ok_or(format!("{ran:?}"))
+}

@@ -199,6 +199,7 @@ fn lines_of_list_have_the_keys_of_the_page() {
     let mut lines = explode(["list", "--format", "jsonl"]).expect(0).json();
     lines.extend(explode(["list", "profiles", "ext2", "--format", "jsonl"]).expect(0).json());
     lines.extend(explode(["list", "seeded-bugs", "--format", "jsonl"]).expect(0).json());
+    lines.extend(explode(["list", "families", "--format", "jsonl"]).expect(0).json());
     let section = section("explode list");
     let mut types = BTreeSet::new();
     for row in table(section, "| type | keys |") {

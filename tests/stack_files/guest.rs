@@ -6,7 +6,7 @@ use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Silent};
 use serde_json::{Value, json};
 
 use crate::Desk;
-use crate::common::{guest, of_type};
+use crate::common::{guest, of_type, shell};
 use crate::page::examples;
 
 const SYNCED: &str = "notes add {path}";
@@ -98,7 +98,7 @@ fn a_missing_fsync_on_ext4_is_found_and_replays_without_the_file() {
     assert_eq!(finding["message"], "the note k1 was added, and is gone");
     // The replay gets only the trace.
     assert_eq!(finding["replayed"], true, "{ran:?}");
-    let trace = fs::read_to_string(desk.path().join(finding["trace"].as_str().unwrap())).unwrap();
+    let trace = fs::read_to_string(desk.0.path().join(finding["trace"].as_str().unwrap())).unwrap();
     assert!(trace.contains(BUG) && !trace.contains(path.to_str().unwrap()), "{trace}");
 }
 
@@ -468,4 +468,92 @@ fn packages_come_with_what_they_need() {
     desk.write(&file.replace("gawk\"]", "no-such-gawk\"]"));
     let ran = desk.explode("run test.toml").expect(3);
     assert!(ran.err.contains("Unable to locate package no-such-gawk"), "{ran:?}");
+}
+
+/// A script that makes an archive of a few programs of this machine. Its links are absolute, and
+/// would lead to the folders of explode's own programs.
+const MAKE_ROOTFS: &str = r#"
+mkdir -p r/usr/bin r/usr/lib r/usr/lib64 r/etc
+for program in /bin/sh /bin/cat /bin/mount /bin/umount; do
+    cp -L $program r/usr/bin/
+    for library in $(ldd $program | grep -o '/[^ ]*'); do
+        case $library in *ld-linux*) cp -L $library r/usr/lib64/ ;; *) cp -L $library r/usr/lib/ ;; esac
+    done
+done
+for folder in bin sbin lib lib64; do ln -s /usr/$folder r/$folder; done
+ln -s bin r/usr/sbin
+echo archive > r/etc/origin
+tar -C r -czf rootfs.tar.gz .
+tar -cf empty.tar r/etc
+head -c 300 rootfs.tar.gz > broken.tar
+"#;
+
+/// The commands run in the archive, on a file system that explode's own programs make outside. A
+/// layer of commands mounts inside, and explode's checker sees it outside.
+#[test]
+fn commands_run_in_a_rootfs() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    shell(desk.0.path(), MAKE_ROOTFS).expect(0);
+    let head = "[run]\ndepth = 1\nlimit = 4\nsamples = 2\ncrash_depth = 0\nin = \"vm\"\n\
+                [guest]\nrootfs = \"rootfs.tar.gz\"\n[[component]]\nuse = \"ramdisk\"\n\
+                [[component]]\nuse = \"ext2\"\n";
+    let file = format!(
+        "{head}[[component]]\nname = \"bound\"\nprovides = \"files\"\n\
+         mount = \"mount --bind {{child}} {{path}}\"\nunmount = \"umount {{path}}\"\n\
+         [checker]\nname = \"counts\"\n\
+         check = \"test $(cat /etc/origin) = archive || exit 2; test -e {{path}}/a || \
+         {{ echo it is gone; exit 1; }}\"\n\
+         mutate = [ {{ name = \"make\", steps = [ {{ sh = \"cat /etc/origin > {{path}}/a\", \
+         must = true }}, {{ crash = [] }} ] }} ]\n"
+    );
+    desk.write(&file);
+    let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    let rootfs = &lines[0]["options"]["guest"]["rootfs"];
+    assert!(
+        rootfs["file"].as_str().is_some_and(|file| file.ends_with("/rootfs.tar.gz")),
+        "{ran:?}"
+    );
+    let findings = of_type(&lines, "finding");
+    let [finding] = findings[..] else { panic!("{ran:?}") };
+    assert_eq!((&finding["replayed"], &finding["message"]), (&json!(true), &json!("it is gone")));
+    assert!(ran.err.contains("guest: rootfs ") && ran.err.contains(" MiB; "), "{ran:?}");
+
+    let refused = |from: &str, to: &str, words: &[&str]| {
+        desk.write(&file.replace(from, to));
+        let ran = desk.explode("run test.toml").expect(2);
+        assert!(words.iter().all(|word| ran.err.contains(word)), "{ran:?}");
+    };
+    refused("rootfs.tar.gz", "empty.tar", &["has no /bin/sh", "docker export"]);
+    refused("rootfs.tar.gz", "broken.tar", &["cannot be unpacked"]);
+    desk.write(&file.replace("mount --bind", "no-such-mount"));
+    let ran = desk.explode("run test.toml").expect(3);
+    assert!(ran.err.contains("the program 'no-such-mount' is not in the guest's 'rootfs'"));
+    // A replay needs the same archive.
+    desk.write(&file);
+    shell(desk.0.path(), "echo more >> rootfs.tar.gz").expect(0);
+    let trace = finding["trace"].as_str().unwrap();
+    desk.explode(&format!("replay {trace}")).refused(&["has the hash", "this run needs"]);
+}
+
+/// These are refused before anything is built.
+#[test]
+fn a_wrong_rootfs_is_refused() {
+    let desk = Desk::new();
+    let refused = |guest: &str, words: &[&str]| {
+        desk.write(&format!(
+            "[guest]\n{guest}\n[[component]]\nuse = \"folder\"\n[checker]\nname = \"c\"\n\
+             check = \"true\"\nmutate = [ {{ name = \"m\", steps = [ {{ crash = [] }} ] }} ]\n"
+        ));
+        desk.explode("run test.toml").refused(words);
+    };
+    refused("rootfs = \"none.tar\"", &["test.toml:2:1", "'none.tar' cannot be read", "No such"]);
+    refused("rootfs = 3", &["'rootfs' is a text"]);
+    shell(desk.0.path(), "echo > a.tar").expect(0);
+    refused("rootfs = \"a.tar\"\npackages = [\"git\"]", &["'packages' or a 'rootfs'", "both"]);
+    refused("rootfs = \"a.tar\"\nwithout = [\"git\"]", &["there are no 'packages'"]);
+    refused("rootfs = \"a.tar\"", &["names packages for a guest or its 'rootfs'", "use --in vm"]);
 }

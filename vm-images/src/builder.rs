@@ -90,6 +90,15 @@ impl Builder<'_> {
         image::userland(&self.build(), names, without)
     }
 
+    /// Returns the root file system in an archive (tar) with this hash, for commands of a guest.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::VmError::Usage) if the archive is missing, has another hash, cannot be
+    /// unpacked, or has no shell.
+    pub fn rootfs(&self, file: &Path, hash: &str) -> Result<Userland> {
+        image::rootfs(&self.build(), file, hash)
+    }
+
     /// Returns the tools that build kernels. [`Builder::kernel`] and [`Builder::modules`] get them
     /// themselves.
     ///

@@ -14,6 +14,7 @@ mod no_sync;
 mod placeholders;
 mod private;
 mod resident;
+mod rootfs;
 mod run;
 
 pub use component::{KEYS, NAME, PROVIDES, def};
@@ -22,6 +23,7 @@ pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
 pub use resident::{ResidentVerdict, ask_resident};
+pub use rootfs::show_in_rootfs;
 pub use run::{
     CommandResult, LiveCommand, OutputMode, Variable, VariableValue, hold_clock, run, run_live,
     run_with_requests,

@@ -13,6 +13,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::{MarkLine, Marks, tool};
 use super::no_sync::run_without_sync;
+use super::rootfs::run_in_rootfs;
 use explode_fuse::{CallHook, MarkHook, Program, Watch};
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
@@ -239,6 +240,7 @@ fn beside(
         // they run.
         shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());
     }
+    run_in_rootfs(&mut shell);
     hold_clock();
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(out).stderr(err);
     let mut files = Vec::new();

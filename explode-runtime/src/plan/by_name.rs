@@ -142,7 +142,8 @@ impl Plan {
         if self.mode != Mode::Vm && !self.settings.guest.is_empty() {
             let mode = self.mode.as_str();
             let text = format!(
-                "[guest] names packages for a guest, and this run is in {mode}; use --in vm"
+                "[guest] names packages for a guest or its 'rootfs', and this run is in {mode}; \
+                 use --in vm"
             );
             return Err(UsageError(text).into());
         }

@@ -14,8 +14,8 @@ pub use extensions::Extensions;
 pub use matrix::{CheckedHistories, MatrixColumn, MatrixRow};
 pub use origin::RunOrigin;
 pub use plan::{
-    GuestPackages, MOST_CRASH_DEPTH, NO_DEPTH, Plan, RunSettings, check_budget, check_deadline,
-    check_samples,
+    GuestPackages, MOST_CRASH_DEPTH, NO_DEPTH, Plan, RootfsArchive, RunSettings, check_budget,
+    check_deadline, check_samples,
 };
 pub use registry::Registry;
 pub use targets::{Family, Target, TargetList, Targets};

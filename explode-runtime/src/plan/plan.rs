@@ -111,21 +111,37 @@ fn deadline_ms() -> u64 {
     30_000
 }
 
-/// The packages of Debian that a guest has besides explode's own programs.
+/// The programs that a guest has besides explode's own: packages of Debian, or the root file system
+/// of the user's commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GuestPackages {
     /// The names of packages. Everything that they depend on comes with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<String>,
     /// The names of those dependencies that are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
+    /// The archive in which the commands of the stack run. `None` if they run beside explode's
+    /// programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rootfs: Option<Box<RootfsArchive>>,
+}
+
+/// An archive (tar) with a whole userland.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootfsArchive {
+    /// The absolute path.
+    pub file: String,
+    /// The hash of its contents, 32 hexadecimal digits. A replay refuses another archive.
+    pub hash: String,
 }
 
 impl GuestPackages {
-    /// Returns true if the guest has no packages.
+    /// Returns true if the guest has only explode's own programs.
     pub fn is_empty(&self) -> bool {
-        self.packages.is_empty()
+        self.packages.is_empty() && self.rootfs.is_none()
     }
 }
 

@@ -9,7 +9,7 @@ use super::message::{DepthCounts, DepthDone, Finding, Message, RunInfo, Summary}
 use super::paste::Paste;
 use super::progress::{ProgressPace, progress_text};
 use crate::base::plural;
-use crate::plan::{GuestPackages, NO_DEPTH, RunSettings};
+use crate::plan::{GuestPackages, NO_DEPTH, RootfsArchive, RunSettings};
 use crate::stack::Layer;
 
 /// A writer of messages as text.
@@ -147,6 +147,9 @@ impl<W: Write> HumanWriter<W> {
             none if none.is_empty() => none,
             names => format!(", without {names}"),
         };
+        if let Some(RootfsArchive { file, hash }) = guest.rootfs.as_deref() {
+            return self.line("Guest", Colour::Plain, &format!("rootfs {file} ({hash})"));
+        }
         let packages = guest.packages.join(", ");
         self.line("Guest", Colour::Plain, &format!("packages {packages}{without}"))
     }

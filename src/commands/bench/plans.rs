@@ -1,10 +1,15 @@
 //! The plans of a bench: each target, once for each combination of the values of `--each`.
 
+use std::ffi::OsString;
+
 use explode_runtime::base::{RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
 
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, Cli, Command};
+use crate::command_line;
 use crate::commands::plan::{Setting, bare, once};
+use crate::commands::run;
+use crate::stack_file::is_path;
 
 /// A plan, and the options in which it differs from its target.
 pub struct Variant {
@@ -14,10 +19,15 @@ pub struct Variant {
 
 /// Returns at least one variant, in the order of the targets. All have the same mode.
 pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, RunError> {
-    let bare = |target: &String| {
-        bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() })
+    let variant = |target: &String| {
+        let is_file = is_path(target) || args.stack.stack.as_deref().is_some_and(is_path);
+        let plan = match is_file {
+            true => of_file(registry, target, args)?,
+            false => bare(registry, target, &args.stack)?,
+        };
+        Ok(Variant { plan, set: Vec::new() })
     };
-    let mut variants = args.targets.iter().map(bare).collect::<Result<Vec<_>, _>>()?;
+    let mut variants = args.targets.iter().map(variant).collect::<Result<Vec<_>, RunError>>()?;
     let (set, each) =
         (Setting::all("--set", &args.stack.set)?, Setting::all("--each", &args.each)?);
     once(set.iter().chain(&each))?;
@@ -42,6 +52,18 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
         plan.check(registry)?;
     }
     Ok(variants)
+}
+
+/// Returns the plan with which `explode run` runs a stack file, or a checker on one.
+fn of_file(registry: &Registry, target: &str, args: &BenchArgs) -> Result<Plan, RunError> {
+    let stack = args.stack.stack.iter().flat_map(|stack| ["--stack", stack]);
+    let words = ["explode", "run", target].into_iter().chain(stack);
+    let cli = command_line::parse(registry, words.map(OsString::from).collect())?;
+    let Cli { command: Command::Run(mut run), .. } = cli else {
+        unreachable!("the words are those of a run")
+    };
+    run.stack.mode = args.stack.mode.or(run.stack.mode);
+    run::plan(registry, &run)
 }
 
 /// Returns each variant that has the component once per setting, and the other variants unchanged.

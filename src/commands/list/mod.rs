@@ -12,8 +12,9 @@ use explode_runtime::verdict::{Profile, Promise};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, ListKind};
-use crate::matrix::Row;
+use crate::matrix::{Row, families};
 use crate::output;
+use crate::stack_file::NamedStack;
 
 /// Lists the names of the wanted kind.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
@@ -30,6 +31,7 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     }
     match (args.what, args.format) {
         (Some(ListKind::SeededBugs), format) => return seeded_bugs(registry, format),
+        (Some(ListKind::Families), format) => return family_rows(registry, format),
         (None | Some(ListKind::Targets), Format::Human) if !args.all => {
             return first_view(registry);
         }
@@ -87,6 +89,28 @@ fn first_view(registry: &Registry) -> Exit {
         "More: explode list targets --all | seeded-bugs | stacks | components | checkers | \
          profiles",
     );
+    Exit::Clean
+}
+
+/// Lists the rows of the matrix that stand in families.
+fn family_rows(registry: &Registry, format: Format) -> Exit {
+    let families = match families(registry) {
+        Ok(families) => families,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
+    for (family, NamedStack { name, about, stack }) in families {
+        let line = match format {
+            Format::Human => format!("{family:<6} {name:<26} {about}"),
+            Format::Jsonl => {
+                let mode = registry.mode_of(&stack).map_or("", Mode::as_str);
+                let layers = stack.components();
+                json!({ "type": "row", "family": family, "name": name, "in": mode,
+                    "about": about, "stack": layers })
+                .to_string()
+            }
+        };
+        output::line(&line);
+    }
     Exit::Clean
 }
 

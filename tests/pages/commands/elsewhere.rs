@@ -75,6 +75,22 @@ pub static ALL: &[Elsewhere] = &[
         "ext2_add_link:-ENOSPC:unlisted",
     ),
     guest("explode matrix ext4", "tests/guest/matrix.rs", "matrix ext4 missing.toml"),
+    guest(
+        "explode matrix --family raid",
+        "tests/guest/host.rs",
+        "matrix: the bug of a file system that needs the array",
+    ),
+    guest(
+        "explode bench fs-sync --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror, as on one disk",
+    ),
+    guest(
+        "explode run fs-sync --stack mirror.toml",
+        "tests/guest/arrays.rs",
+        "a synced file survives on ext4 on a mirror, as on one disk",
+    ),
+    guest("explode run fs-sync --stack ext4", "tests/guest/cases.rs", "clean one step deep"),
     // Arrays.
     guest(
         "explode run fs-basic --stack mirror.toml",

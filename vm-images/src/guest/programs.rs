@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 use super::agent::{FOLDER, libraries};
 use super::spec::{GuestFile, GuestSpec};
 use crate::base::{ErrorContext, Result, VmError};
-use crate::image::cpio;
-use crate::image::elf;
+use crate::image::{ROOTFS, Userland, cpio, elf};
 
 /// The folders in which a guest looks for programs.
 const FOLDERS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
@@ -41,6 +40,9 @@ impl GuestSpec {
         if wanted.is_empty() {
             return Ok(());
         }
+        if let Some(root) = self.userland.as_ref().filter(|userland| userland.is_root) {
+            return all_in_root(root, wanted);
+        }
         let mut has = BTreeSet::new();
         let userland = self.userland.as_ref().map(|userland| &userland.file);
         for archive in [&self.image].into_iter().chain(userland) {
@@ -63,6 +65,24 @@ impl GuestSpec {
         self.files.extend(packing.files);
         Ok(())
     }
+}
+
+/// Checks that a root file system has the programs that have a plain name. Nothing is added to it.
+fn all_in_root(root: &Userland, wanted: &[WantedProgram]) -> Result<()> {
+    let bytes = fs::read(&root.file).at("read", &root.file)?;
+    let names: BTreeSet<&str> = cpio::names(&bytes).into_iter().collect();
+    let prefix = ROOTFS.trim_start_matches('/');
+    let folders = FOLDERS.into_iter().chain(["usr/local/sbin", "usr/local/bin"]);
+    let folders: Vec<String> = folders.map(|folder| format!("{prefix}/{folder}")).collect();
+    let lacks = |wanted: &&WantedProgram| {
+        let name = &wanted.name;
+        let is_there = folders.iter().any(|at| names.contains(format!("{at}/{name}").as_str()));
+        wanted.required && !name.contains('/') && !is_there
+    };
+    wanted.iter().find(lacks).map_or(Ok(()), |wanted| {
+        let text = format!("the program '{}' is not in the guest's 'rootfs'", wanted.name);
+        Err(VmError::missing(text, "put it into the archive"))
+    })
 }
 
 /// Finds a program of this machine, by its name on the PATH or by its path.

@@ -8,6 +8,7 @@
 pub(crate) mod cpio;
 pub(crate) mod elf;
 mod libraries;
+mod rootfs;
 mod userland;
 
 use std::fs;
@@ -22,6 +23,9 @@ use crate::host::command;
 use crate::packages::recipes::image::{RecipeLine, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
+pub(crate) use rootfs::ROOTFS;
+pub use rootfs::archive_hash;
+pub(crate) use rootfs::get as rootfs;
 pub use userland::Userland;
 pub(crate) use userland::get as userland;
 

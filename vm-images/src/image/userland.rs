@@ -33,8 +33,10 @@ const OMITTED: [&str; 6] = [
 pub struct Userland {
     /// The archive that the kernel unpacks after the image.
     pub file: PathBuf,
-    /// The number of packages.
+    /// The number of packages. 0 for a root file system.
     pub packages: usize,
+    /// True if commands run in it ([`ROOTFS`](super::ROOTFS)) and not beside the image's programs.
+    pub is_root: bool,
     /// The size of the archive in bytes.
     pub bytes: u64,
 }
@@ -51,7 +53,7 @@ pub(crate) fn get(build: &Build<'_>, names: &[&str], without: &[&str]) -> Result
         .entry("userland", &key, build.progress, |building| pack(building, &packages))?;
     let file = entry.join(FILE);
     let bytes = file.metadata().at("read", &file)?.len();
-    Ok(Userland { file, packages: packages.len(), bytes })
+    Ok(Userland { file, packages: packages.len(), is_root: false, bytes })
 }
 
 fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
@@ -59,7 +61,7 @@ fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
     packages::unpack(building, packages, &root)?;
     building.progress.step("packing the packages for the guest");
     let mut archive = Archive::default();
-    add_folder(&mut archive, &root, Path::new(""))?;
+    add_folder(&mut archive, "", &root, Path::new(""), &OMITTED)?;
     for line in packages.iter().flat_map(|package| userland::lines_of(&package.name)) {
         match line {
             RecipeLine::Link { path, target } => archive.link(path, target),
@@ -77,13 +79,20 @@ fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
     fs::remove_dir_all(&root).at("remove", &root)
 }
 
-/// Adds the contents of a folder, given by its path below `root`.
-fn add_folder(archive: &mut Archive, root: &Path, folder: &Path) -> Result<()> {
+/// Adds the contents of a folder, given by its path below `root`, to the folder `prefix` of the
+/// archive. The folders `omitted` are left out.
+pub(super) fn add_folder(
+    archive: &mut Archive,
+    prefix: &str,
+    root: &Path,
+    folder: &Path,
+    omitted: &[&str],
+) -> Result<()> {
     let at = root.join(folder);
     for entry in fs::read_dir(&at).at("list", &at)? {
         let entry = entry.at("list", &at)?;
         let (path, below) = (entry.path(), folder.join(entry.file_name()));
-        let name = format!("/{}", below.display());
+        let name = format!("{prefix}/{}", below.display());
         let data = path.symlink_metadata().at("read", &path)?;
         if data.is_symlink() {
             let target = fs::read_link(&path).at("read", &path)?;
@@ -91,9 +100,9 @@ fn add_folder(archive: &mut Archive, root: &Path, folder: &Path) -> Result<()> {
         } else if data.is_file() {
             let mode = data.permissions().mode() & 0o7777;
             archive.file(&name, mode, fs::read(&path).at("read", &path)?);
-        } else if data.is_dir() && !OMITTED.iter().any(|omitted| below == Path::new(omitted)) {
+        } else if data.is_dir() && !omitted.iter().any(|omitted| below == Path::new(omitted)) {
             archive.folder(&name);
-            add_folder(archive, root, &below)?;
+            add_folder(archive, prefix, root, &below, omitted)?;
         }
     }
     Ok(())
@@ -115,7 +124,7 @@ mod tests {
         fs::write(root.path().join("usr/share/doc/git/README"), "text").unwrap();
         symlink("git", root.path().join("usr/bin/git-log")).unwrap();
         let mut archive = Archive::default();
-        add_folder(&mut archive, root.path(), Path::new("")).unwrap();
+        add_folder(&mut archive, "", root.path(), Path::new(""), &OMITTED).unwrap();
         for (path, is_there) in [
             ("/usr/bin/git", true),
             ("/usr/bin/git-log", true),
