@@ -51,8 +51,8 @@ struct CommandChecker {
     names: Vec<String>,
     /// The number of calls of mutate on this path.
     mutates: u32,
-    /// What is promised so far, in order: the names of the alternatives that are complete, and those
-    /// of `explode-mark done`.
+    /// The promises so far, in order: the names of the alternatives that are complete, and those of
+    /// `explode-mark done`.
     done: RefCell<Vec<String>>,
     /// The number of these at the last step `start`.
     done_at_start: Cell<usize>,
@@ -134,8 +134,9 @@ impl CommandChecker {
         Ok(AlternativeResult::Well)
     }
 
-    /// Runs a command of mutate. On simulated files its calls are logged. Each call of `explode-mark`
-    /// in it requests crash checks. On a kernel the devices receive these requests themselves.
+    /// Runs a command of mutate. On simulated files its calls are logged. Each call of
+    /// `explode-mark` in it requests crash checks. On a kernel the devices receive these requests
+    /// themselves.
     fn run_step(&self, command: &str, stack: &Stack) -> Result<CommandResult, StepError> {
         if stack.devices().kernel().is_some() {
             return run(command, stack.devices(), OutputMode::WithStderr, &[]);

@@ -14,7 +14,7 @@ use nix::time::{ClockId, clock_settime};
 use super::marks::{MarkLine, Marks, tool};
 use super::no_sync::run_without_sync;
 use super::rootfs::run_in_rootfs;
-use explode_fuse::{CallHook, MarkHook, Program, Watch};
+use explode_fuse::{CallHook, MarkHook, Program, ProgramHooks};
 use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, StepError};
 use explode_runtime::devices::{DiskSet, NOW, Side};
@@ -210,7 +210,7 @@ fn confined(
     if marks.is_some() {
         files.push((Path::new(explode_fuse::MARKS).join("explode-mark"), tool().into_bytes()));
     }
-    let watch = Watch {
+    let watch = ProgramHooks {
         calls: log.map(|log| -> CallHook { Box::new(move |call, make| log.record(call, make)) }),
         marks: marks
             .map(|mut marks| -> MarkHook { Box::new(move |line: &str| marks(MarkLine::of(line))) }),

@@ -32,7 +32,7 @@ mod server;
 mod space;
 
 pub use marks::{MARKS, MarkHook};
-pub use programs::{Mount, Program, Watch, environment, is_serving, run};
+pub use programs::{Mount, Program, ProgramHooks, environment, is_serving, run};
 pub use resident::{Answer, Resident};
 pub use server::CallHook;
 pub use space::Allowed;

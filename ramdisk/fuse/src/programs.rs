@@ -68,7 +68,7 @@ pub struct Program {
 
 /// The functions that are called while a program runs, on the thread that runs it.
 #[derive(Default)]
-pub struct Watch {
+pub struct ProgramHooks {
     /// Makes and records each call that changes or syncs files.
     pub calls: Option<CallHook>,
     /// Receives the lines that the program writes to the pipe `asked` in [`MARKS`].
@@ -184,7 +184,7 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn run(program: Program, watch: Watch) -> io::Result<ExitStatus> {
+pub fn run(program: Program, watch: ProgramHooks) -> io::Result<ExitStatus> {
     let Program { command, environment, seed, files, out, err } = program;
     programs(None)?.numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;

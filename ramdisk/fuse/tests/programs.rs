@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-use explode_fuse::{Allowed, Mount, Program, Watch, environment, run};
+use explode_fuse::{Allowed, Mount, Program, ProgramHooks, environment, run};
 use explode_ramdisk::files::{Files as _, Granule};
 use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 
@@ -33,7 +33,7 @@ fn sh(mount: &Mount, command: &str) -> (ExitStatus, String) {
     let environment = environment();
     let ended = run(
         Program { command, environment, seed: 0, files: Vec::new(), out, err },
-        Watch::default(),
+        ProgramHooks::default(),
     )
     .unwrap();
     let mut text = String::new();

@@ -21,8 +21,8 @@ impl Tree {
     /// Loads the tree that `storage` holds. `EINVAL` if the granule is not whole sectors or the
     /// device numbers do not fit into 32 bits. `EIO` for a damaged sector.
     ///
-    /// If the reads are `noted`, the whole tree counts as read. Otherwise the caller notes each part
-    /// when it uses it.
+    /// If the reads are `noted`, the whole tree counts as read. Otherwise the caller notes each
+    /// part when it uses it.
     pub fn load(storage: Storage, base: u32, granule: Granule, noted: bool) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
