@@ -1,8 +1,9 @@
 //! The programs that a plan's shell commands name. A guest gets those that its image lacks. A
-//! program that this machine lacks is reported before anything is run.
+//! program that this machine lacks is reported before anything is run, and so is a missing FUSE.
 
 use std::collections::BTreeSet;
 
+use explode_components::command::files;
 use explode_runtime::base::{Mode, NamedProgram, RunError, programs_of};
 use explode_runtime::plan::Plan;
 use explode_vm::{WantedProgram, find_program};
@@ -29,13 +30,17 @@ fn named(plan: &Plan) -> BTreeSet<NamedProgram> {
     layers.chain(checker).flat_map(programs_of).collect()
 }
 
-/// Checks that this machine has the programs, if it runs them.
+/// Checks that this machine has the programs, if it runs them, and what mounting simulated files
+/// needs.
 ///
 /// # Errors
-/// The error names a program that is missing.
+/// The error names what is missing.
 pub fn check(plan: &Plan) -> Result<(), RunError> {
     if plan.mode == Mode::Vm {
         return Ok(());
+    }
+    if plan.stack.components().contains(&files::NAME) {
+        files::requirements().map_err(RunError::Missing)?;
     }
     let absent = wanted(plan)
         .into_iter()

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -216,6 +218,22 @@ fn bad_arguments_are_refused() {
     refused(&["--work", " ", "--check", "true"], &["a command is empty"]);
     refused(&[&["--allow-write", "/nowhere"][..], &with].concat(), &["/nowhere", "name a folder"]);
     refused(&[&with[..], &["--stack", "x.toml"]].concat(), &["omit it"]);
+}
+
+#[test]
+fn without_root_it_says_what_is_missing() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let program = folder.path().join("explode");
+    std::fs::copy(common::program(), &program).unwrap();
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let mut command = Command::new(program);
+    command.args(["app", "--work", "true", "--check", "true"]);
+    let ran = common::ran(command.current_dir(folder.path()).uid(65534)).expect(3);
+    assert_eq!(ran.err, "error: mounting simulated files needs root; run it as root\n");
 }
 
 #[test]

@@ -37,6 +37,19 @@ pub fn def() -> ComponentDef {
         .hosts_commands()
 }
 
+/// Checks that this process can mount simulated files.
+///
+/// # Errors
+/// The text says what is missing.
+pub fn requirements() -> Result<(), String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err("mounting simulated files needs root; run it as root".to_owned());
+    }
+    let device = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+    let advice = "load the kernel module fuse, or give this machine the device";
+    device.map(drop).map_err(|error| format!("/dev/fuse: {error}; {advice}"))
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FilesOptions {
