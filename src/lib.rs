@@ -2,6 +2,7 @@
 //! line.
 //!
 //! - [`crash_test`] checks an engine within `cargo test`. It needs no feature.
+//! - [`crash_test_command`] checks an unmodified program, with feature `systems`.
 //! - [`prelude`], [`runtime`] and [`ramdisk`] have the parts of components and checkers.
 //! - Feature `systems`: explode's [`components`] and [`checkers`], in one [`registry()`].
 //! - Feature `cli`, on by default: the command line. A program with its own components and checkers
@@ -30,6 +31,7 @@
 //! - `command_line`: the process's arguments, with those of a stack file
 //! - `matrix`: systems by checks, each cell a run
 //! - `registry`: all components, checkers and targets
+//! - `program`: crash tests of unmodified programs
 //! - `commands`: the commands, one file each
 
 #[cfg(feature = "cli")]
@@ -56,6 +58,8 @@ mod matrix;
 mod output;
 #[cfg(feature = "cli")]
 mod outputs;
+#[cfg(feature = "systems")]
+mod program;
 #[cfg(feature = "cli")]
 mod progress;
 #[cfg(feature = "cli")]
@@ -82,6 +86,8 @@ pub use explode_components as components;
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;
 pub use explode_runtime::{crash_test, prelude};
+#[cfg(feature = "systems")]
+pub use program::crash_test_command;
 #[cfg(feature = "systems")]
 pub use registry::registry;
 

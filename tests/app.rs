@@ -221,6 +221,22 @@ fn bad_arguments_are_refused() {
 }
 
 #[test]
+fn a_rust_test_does_the_same() {
+    if !supported() {
+        return;
+    }
+    let test = |work: &str| explode::crash_test_command("saved", "mkdir d", work, CHECK).depth(2);
+    let summary = test(SOUND).run();
+    assert!(summary.complete && summary.operations == 2.into(), "{summary:?}");
+    let text = test("echo {n} >new; mv new k{n}; sync .").outcome().unwrap_err();
+    for words in ["k1 holds something else", "rename /new /k1", "EXPLODE_REPLAY="] {
+        assert!(text.contains(words), "'{words}' is not in {text}");
+    }
+    let broken = test("exit 3").outcome().unwrap_err();
+    assert!(broken.contains("ended with 126"), "{broken}");
+}
+
+#[test]
 fn without_root_it_says_what_is_missing() {
     if !supported() {
         return;

@@ -12,6 +12,7 @@ use explode_runtime::plan::Registry;
 use super::run;
 use crate::cli::{AppArgs, Cli, Command, Format, ModelArg, RunArgs};
 use crate::output;
+use crate::program::{CHECKER, SETUP, check_command, work_command};
 use crate::stack_file::StackFile;
 
 /// The name of the stack file, and so of the run folder.
@@ -75,15 +76,14 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     }
     if let Some(setup) = &args.setup {
         let setup = quoted(&located(setup)?);
-        write!(text, "\n[[component]]\nname = \"setup\"\ninit = {setup}\n")
+        write!(text, "\n[[component]]\nname = \"{SETUP}\"\ninit = {setup}\n")
             .expect("a String takes all");
     }
-    text.push_str("\n[checker]\nname = \"app\"\nmutate = [\n");
+    write!(text, "\n[checker]\nname = \"{CHECKER}\"\nmutate = [\n").expect("a String takes all");
     for (number, work) in args.work.iter().enumerate() {
         let name =
             if args.work.len() == 1 { "work".to_owned() } else { format!("work-{}", number + 1) };
-        // A work that fails where nothing has crashed is no finding.
-        let work = quoted(&format!("({}) || exit 126", located(work)?));
+        let work = quoted(&work_command(&located(work)?));
         writeln!(
             text,
             "  {{ name = \"{name}\", steps = [{{ start = [\"{{n}}\"] }}, {{ sh = {work} }}, \
@@ -91,20 +91,13 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
         )
         .expect("a String takes all");
     }
-    let check = if args.resident { located(&args.check)? } else { check(&args.check)? };
+    let check = located(&args.check)?;
+    let check = if args.resident { check } else { check_command(&check) };
     writeln!(text, "]\ncheck = {}", quoted(&check)).expect("a String takes all");
     if args.resident {
         text.push_str("resident = true\n");
     }
     Ok(text)
-}
-
-/// The end of a check: 0 is well. A shell that cannot run the command ends with 126 or 127, which
-/// is no finding. Every other end is one, a signal included.
-const ENDS: &str = "case $? in 0) exit 0;; 126|127) exit 126;; *) exit 1;; esac";
-
-fn check(command: &str) -> Result<String, UsageError> {
-    Ok(format!("({})\n{ENDS}", located(command)?))
 }
 
 /// Returns the command with the whole path of its program if that is a file beside the user, such

@@ -58,11 +58,12 @@ impl CrashTest {
         let components = [simfiles::def(), store].into();
         let registry = Registry { components, checkers: [checker].into(), ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
-        CrashTest {
-            registry,
-            plan: Plan { target: name.to_owned(), ..plan },
-            require_complete: false,
-        }
+        CrashTest::of_plan(registry, Plan { target: name.to_owned(), ..plan })
+    }
+
+    /// Returns the crash test of a plan, one step deep or as the plan's settings say.
+    pub fn of_plan(registry: Registry, plan: Plan) -> CrashTest {
+        CrashTest { registry, plan, require_complete: false }
     }
 
     /// Sets the number of consecutive steps.
@@ -160,8 +161,8 @@ impl CrashTest {
         if trace.target != self.plan.target {
             return Ok(());
         }
-        if !trace.commands().is_empty() {
-            let why = "it carries shell commands, so it is not a trace of a crash test";
+        if trace.commands() != self.plan.commands() {
+            let why = "it carries other shell commands, so it is not a trace of this crash test";
             return Err(failed(&why));
         }
         // Only a test that completes may report success.
