@@ -18,6 +18,7 @@ use fuser::{
 };
 use nix::errno::Errno;
 
+use crate::mappings::Mappings;
 use crate::requests::{MountId, Requests};
 use crate::server::{BLOCK, Change, FOREVER, FileServer, Result, number};
 
@@ -25,6 +26,7 @@ use crate::server::{BLOCK, Change, FOREVER, FileServer, Result, number};
 pub(crate) struct Forward {
     pub mount: MountId,
     pub requests: Requests,
+    pub mappings: Mappings,
 }
 
 /// The largest write that arrives as one request. The kernel sends at most 256 pages at a time.
@@ -81,6 +83,18 @@ impl Forward {
             Ok(()) => reply.ok(),
             Err(errno) => reply.error(refuse(errno)),
         });
+    }
+
+    /// Lets the owner make a node durable, with the stores through mappings before it.
+    fn ask_sync(&self, ino: INodeNo, data_only: bool, reply: ReplyEmpty) {
+        let mount = self.mount;
+        self.mappings.send(Box::new(move |served| {
+            let Some(server) = served.get_mut(mount) else { return };
+            match number(ino).and_then(|node| server.sync(node, data_only)) {
+                Ok(()) => reply.ok(),
+                Err(errno) => reply.error(refuse(errno)),
+            }
+        }));
     }
 
     /// Lets the owner do work whose result is a node.
@@ -393,7 +407,7 @@ impl Filesystem for Forward {
         data_only: bool,
         reply: ReplyEmpty,
     ) {
-        self.ask_empty(reply, move |server| server.sync(number(ino)?, data_only));
+        self.ask_sync(ino, data_only, reply);
     }
 
     fn fsyncdir(
@@ -404,7 +418,7 @@ impl Filesystem for Forward {
         data_only: bool,
         reply: ReplyEmpty,
     ) {
-        self.ask_empty(reply, move |server| server.sync(number(ino)?, data_only));
+        self.ask_sync(ino, data_only, reply);
     }
 
     fn readdir(

@@ -23,7 +23,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::uio::{RemoteIoVec, process_vm_writev};
 use nix::unistd::Pid;
 
-use crate::requests::Requests;
+use crate::mappings::Mappings;
 
 const SECCOMP_SET_MODE_FILTER: libc::c_uint = 1;
 const SECCOMP_FILTER_FLAG_NEW_LISTENER: libc::c_ulong = 1 << 3;
@@ -54,7 +54,7 @@ nix::ioctl_readwrite!(answer, b'!', 1, seccomp_notif_resp);
 ///
 /// # Errors
 /// The kernel has no such filter.
-pub(crate) fn hold(requests: Requests, numbers: Arc<AtomicU64>) -> io::Result<()> {
+pub(crate) fn hold(mappings: Mappings, numbers: Arc<AtomicU64>) -> io::Result<()> {
     let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
     // SAFETY: the arguments are plain numbers.
     if unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
@@ -64,7 +64,7 @@ pub(crate) fn hold(requests: Requests, numbers: Arc<AtomicU64>) -> io::Result<()
     let (listener, listens) = channel::<OwnedFd>();
     thread::Builder::new().name("sync-calls".to_owned()).spawn(move || {
         if let Ok(fd) = listens.recv() {
-            answer_all(&fd, &requests, &numbers);
+            answer_all(&fd, &mappings, &numbers);
         }
     })?;
     // SAFETY: the kernel copies the filter, which is static.
@@ -99,7 +99,7 @@ fn waits(fd: &OwnedFd) -> bool {
 }
 
 /// Answers calls until no process has the filter any more.
-fn answer_all(fd: &OwnedFd, requests: &Requests, numbers: &AtomicU64) {
+fn answer_all(fd: &OwnedFd, mappings: &Mappings, numbers: &AtomicU64) {
     while waits(fd) {
         // SAFETY: the type is plain numbers, and the kernel wants zeroes.
         let mut call: seccomp_notif = unsafe { std::mem::zeroed() };
@@ -112,7 +112,7 @@ fn answer_all(fd: &OwnedFd, requests: &Requests, numbers: &AtomicU64) {
         }
         let value = match i64::from(call.data.nr) {
             nr if nr == SYS_getrandom => fill(&call, numbers),
-            nr => sync(&call, nr == SYS_syncfs, requests),
+            nr => sync(&call, nr == SYS_syncfs, mappings),
         };
         let (val, error) = match value {
             Ok(value) => (value, 0),
@@ -125,15 +125,14 @@ fn answer_all(fd: &OwnedFd, requests: &Requests, numbers: &AtomicU64) {
 }
 
 /// Makes files durable.
-fn sync(call: &seccomp_notif, is_syncfs: bool, requests: &Requests) -> Result<i64, Errno> {
+fn sync(call: &seccomp_notif, is_syncfs: bool, mappings: &Mappings) -> Result<i64, Errno> {
     let mount = is_syncfs.then(|| mount_of(call.pid, call.data.args[0]));
     let (done, wait) = channel();
-    let sent = requests.send(Box::new(move |served| {
+    mappings.send(Box::new(move |served| {
         served.sync(mount);
         done.send(()).ok();
     }));
     // Without an owner there are no files.
-    sent.map_err(|_| Errno::EIO)?;
     wait.recv().map_err(|_| Errno::EIO)?;
     Ok(0)
 }

@@ -14,16 +14,18 @@
 //! - `clock`: the times of files
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
+//! - `space`: the namespaces in which programs run
+//! - `mappings`: stores through shared mappings
 //! - `forward`: hands the requests of the kernel to the owner of the files
 //! - `held_calls`: calls that FUSE does not see, and random numbers
 //! - `marks`: lines that programs send while they run
-//! - `space`: the namespaces in which programs run
 //! - `programs`: the thread that mounts files and starts programs
 //! - `resident`: programs that are started once and answer many questions
 
 mod clock;
 mod forward;
 mod held_calls;
+mod mappings;
 mod marks;
 mod programs;
 mod requests;

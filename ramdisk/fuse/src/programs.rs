@@ -21,6 +21,7 @@ use fuser::{Config, Session, SessionACL};
 
 use crate::forward::Forward;
 use crate::held_calls;
+use crate::mappings::Mappings;
 use crate::marks::{MARKS, MarkHook, listen, received};
 use crate::requests::{self, MountId, Requests, serve_until};
 use crate::server::{CallHook, FileServer, recorded};
@@ -40,6 +41,7 @@ struct Programs {
     jobs: Sender<Job>,
     /// The place in the sequence of random numbers.
     numbers: Arc<AtomicU64>,
+    mappings: Mappings,
 }
 
 /// Simulated files as a mounted file system, which only the programs of [`run`] see. A later mount
@@ -113,9 +115,12 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     let (space_of, numbers) = (allowed.clone(), Arc::new(AtomicU64::new(0)));
     let held = Arc::clone(&numbers);
     thread::Builder::new().name("programs".to_owned()).spawn(move || {
-        let entered = space::enter(&space_of)
-            .and_then(|()| listen(requests.clone()))
-            .and_then(|()| held_calls::hold(requests, held));
+        let entered = space::enter(&space_of).and_then(|()| {
+            listen(requests.clone())?;
+            let mappings = Mappings::start(requests)?;
+            held_calls::hold(mappings.clone(), held)?;
+            Ok(mappings)
+        });
         let goes_on = entered.is_ok();
         started.send(entered).ok();
         if goes_on {
@@ -123,8 +128,8 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
         }
     })?;
     let ended = |_| io::Error::other("the thread of the programs has ended");
-    starts.recv().map_err(ended)??;
-    Ok(Programs { allowed, jobs, numbers })
+    let mappings = starts.recv().map_err(ended)??;
+    Ok(Programs { allowed, jobs, numbers, mappings })
 }
 
 /// Does work on the thread of the programs, and answers requests until it has a result.
@@ -143,12 +148,12 @@ impl Mount {
     /// # Errors
     /// The machine does not allow it, which needs root and /dev/fuse.
     pub fn new(files: SimFiles, name: &str, allowed: &Allowed) -> io::Result<Mount> {
-        programs(Some(allowed))?;
+        let Programs { mappings, .. } = programs(Some(allowed))?;
         let path = Path::new(MOUNTS).join(name);
         let id = requests::serve(FileServer::new(files), path.clone());
         let mount = Mount { id, path: path.clone() };
         let requests = requests::to_this_thread();
-        let kernel_id = there(move || connect(Forward { mount: id, requests }, &path))??;
+        let kernel_id = there(move || connect(Forward { mount: id, requests, mappings }, &path))??;
         requests::mounted(id, kernel_id);
         Ok(mount)
     }
@@ -186,7 +191,8 @@ fn connect(forward: Forward, path: &Path) -> io::Result<u64> {
 /// The program cannot be started.
 pub fn run(program: Program, watch: ProgramHooks) -> io::Result<ExitStatus> {
     let Program { command, environment, seed, files, out, err } = program;
-    programs(None)?.numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
+    let Programs { numbers, mappings, .. } = programs(None)?;
+    numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
     let mut shell = shell(&command, environment);
     shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
@@ -197,7 +203,11 @@ pub fn run(program: Program, watch: ProgramHooks) -> io::Result<ExitStatus> {
             // A file may be a program.
             fs::set_permissions(path, Permissions::from_mode(0o755))?;
         }
-        spawn(shell)?.wait()
+        let mut child = spawn(shell)?;
+        mappings.process.store(child.id(), Ordering::Release);
+        let ended = child.wait();
+        mappings.process.store(0, Ordering::Release);
+        ended
     };
     received(watch.marks, || recorded(watch.calls, || there(work)))?
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
 use explode_fuse::{Allowed, Mount, Program, ProgramHooks, environment, run};
-use explode_ramdisk::files::{Files as _, Granule};
+use explode_ramdisk::files::{Files as _, Granule, OpenFlags};
 use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 
 /// Mounts new simulated files. `None`, after a loud word, on a machine that does not allow it.
@@ -154,4 +154,25 @@ fn random_numbers_are_the_same_in_each_run() {
     assert_eq!(first, names());
     let mut lines = first.lines();
     assert_ne!(lines.next(), lines.next());
+}
+
+/// What is stored before a sync is pending at that sync, also if it was stored through a mapping.
+#[test]
+fn stores_through_a_mapping_come_before_a_sync_of_another_file() {
+    let Some((files, mount)) = mounted(Image::new()) else { return };
+    let target = std::env::current_exe().unwrap();
+    let program = target.ancestors().nth(2).unwrap().join("examples/mapped");
+    let fd = files.open("/mapped", OpenFlags::CREATE).unwrap();
+    files.pwrite(fd, 0, &std::fs::read(program).unwrap()).unwrap();
+    files.close(fd).unwrap();
+    files.chmod("/mapped", 0o755).unwrap();
+    files.storage().take_log();
+    ok(&mount, "./mapped stored synced");
+    let stored = files.device(files.stat("/stored").unwrap().inode);
+    let log = files.storage().take_log();
+    let is_store = |event: &Event| matches!(event, Event::Dirty { dev, sector: 0, data } if *dev == stored && data[0] == b'x');
+    let at = |wanted: &dyn Fn(&Event) -> bool| log.iter().position(|event| wanted(event));
+    let store = at(&is_store).expect("the store is an event");
+    let flush = at(&|event| matches!(event, Event::Flush { .. })).expect("the sync is an event");
+    assert!(store < flush, "store {store}, sync {flush}");
 }
