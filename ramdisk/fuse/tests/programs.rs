@@ -171,7 +171,7 @@ fn stores_through_a_mapping_come_before_a_sync_of_another_file() {
     let stored = files.device(files.stat("/stored").unwrap().inode);
     let log = files.storage().take_log();
     let is_store = |event: &Event| matches!(event, Event::Dirty { dev, sector: 0, data } if *dev == stored && data[0] == b'x');
-    let at = |wanted: &dyn Fn(&Event) -> bool| log.iter().position(|event| wanted(event));
+    let at = |wanted: &dyn Fn(&Event) -> bool| log.iter().position(wanted);
     let store = at(&is_store).expect("the store is an event");
     let flush = at(&|event| matches!(event, Event::Flush { .. })).expect("the sync is an event");
     assert!(store < flush, "store {store}, sync {flush}");
