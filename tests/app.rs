@@ -135,6 +135,27 @@ fn a_resident_check_answers_for_many_states() {
 }
 
 #[test]
+fn a_repair_runs_before_the_check_and_crashes_too() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let with = |recover: &str| {
+        let work = "echo {n} >new; mv new v; sync .";
+        let args = ["app", "--recover", recover, "--work", work, "--check"];
+        let check = "test ! -e v || test -s v";
+        explode_in(folder.path(), args.iter().chain(&[check, "--format", "jsonl"]))
+    };
+    let repaired = with("test ! -e v -o -s v || { echo 0 >v; sync v; }").expect(0);
+    let lines = repaired.json();
+    let nested = &of_type(&lines, "summary")[0]["crash_crash_disks"];
+    assert!(nested.as_u64().is_some_and(|disks| disks > 0), "{nested}");
+    // Nothing is repaired, or the repair fails.
+    assert_eq!(result(&with("true")).0.len(), 1);
+    assert_eq!(result(&with("test ! -e v -o -s v")).0, ["app/recover-failed/recover-failed"]);
+}
+
+#[test]
 fn in_order_nothing_is_lost_but_the_end() {
     if !supported() {
         return;

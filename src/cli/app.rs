@@ -23,6 +23,10 @@ pub struct AppArgs {
     /// The shell command that makes the files, once. What it has written is durable.
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
+    /// The shell command that repairs the files after a crash, before the check. Crashes during it
+    /// are checked, too.
+    #[arg(long, value_name = "COMMAND")]
+    pub recover: Option<String>,
     /// The shell command whose crashes are checked. It starts in the simulated files. Several are
     /// alternatives.
     #[arg(long, value_name = "COMMAND", required = true)]

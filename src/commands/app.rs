@@ -74,10 +74,13 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     if args.allow_network {
         text.push_str("allow_network = true\n");
     }
-    if let Some(setup) = &args.setup {
-        let setup = quoted(&located(setup)?);
-        write!(text, "\n[[component]]\nname = \"{SETUP}\"\ninit = {setup}\n")
-            .expect("a String takes all");
+    let program = [("init", &args.setup), ("recover", &args.recover)];
+    for (at, (key, command)) in program.into_iter().filter(|(_, given)| given.is_some()).enumerate()
+    {
+        let head = format!("\n[[component]]\nname = \"{SETUP}\"\n");
+        text.push_str(if at == 0 { &head } else { "" });
+        let command = quoted(&located(command.as_deref().unwrap_or_default())?);
+        writeln!(text, "{key} = {command}").expect("a String takes all");
     }
     write!(text, "\n[checker]\nname = \"{CHECKER}\"\nmutate = [\n").expect("a String takes all");
     for (number, work) in args.work.iter().enumerate() {
