@@ -264,7 +264,14 @@ fn without_root_it_says_what_is_missing() {
     }
     let folder = tempdir().unwrap();
     let program = folder.path().join("explode");
-    std::fs::copy(common::program(), &program).unwrap();
+    // A copy by this process could be open in a child of another test, and then it cannot be run.
+    assert!(
+        Command::new("cp")
+            .args([common::program().as_ref(), &*program])
+            .status()
+            .unwrap()
+            .success()
+    );
     let open = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let mut command = Command::new(program);

@@ -24,7 +24,7 @@ pub struct AppArgs {
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
     /// The shell command that repairs the files after a crash, before the check. Crashes during it
-    /// are checked, too.
+    /// are also checked.
     #[arg(long, value_name = "COMMAND")]
     pub recover: Option<String>,
     /// The shell command whose crashes are checked. It starts in the simulated files. Several are
