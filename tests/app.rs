@@ -230,6 +230,52 @@ fn what_is_no_crash_is_no_finding() {
 }
 
 #[test]
+fn programs_on_the_path_are_seen_also_below_a_private_folder() {
+    if !supported() {
+        return;
+    }
+    // The usual place of temporary folders is private for programs.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let (bin, link) = (folder.path().join("tools/bin"), folder.path().join("link"));
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("tools"), &link).unwrap();
+    let tool = file(&bin, "save", "#!/bin/sh\necho 1 >v; sync v .\n");
+    std::fs::set_permissions(tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let elsewhere = tempdir().unwrap();
+    let app = |path: &Path| {
+        let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new(program());
+        command.args(["app", "--work", "save", "--check", "test ! -s v -o -e v"]);
+        common::ran(command.current_dir(elsewhere.path()).env("PATH", path)).expect(0)
+    };
+    app(&bin);
+    // Through a link it is found where a link leads to, if the link is seen.
+    let direct = ["app", "--work", "./tools/bin/save", "--check", "true"];
+    explode_in(folder.path(), direct).expect(0);
+    for private in ["/", "/tmp", "/var"] {
+        let args = ["app", "--allow-write", private, "--work", "true", "--check", "true"];
+        explode(args).refused(&["is private; name a folder below it"]);
+    }
+    assert!(bin.join("save").exists() && link.exists());
+}
+
+#[test]
+fn a_folder_that_may_be_written_is_written() {
+    if !supported() {
+        return;
+    }
+    let (folder, mine) = (tempdir().unwrap(), tempdir().unwrap());
+    let work = format!("echo x >{}/seen", mine.path().display());
+    let allow = mine.path().to_str().unwrap();
+    let with = ["app", "--allow-write", allow, "--work", &work, "--check", "true"];
+    explode_in(folder.path(), with).expect(0);
+    assert!(mine.path().join("seen").exists());
+    std::fs::remove_file(mine.path().join("seen")).unwrap();
+    explode_in(folder.path(), ["app", "--work", &work, "--check", "true"]).expect(4);
+    assert!(!mine.path().join("seen").exists());
+}
+
+#[test]
 fn bad_arguments_are_refused() {
     let refused = |args: &[&str], words: &[&str]| {
         explode(["app"].iter().chain(args)).refused(words);

@@ -66,10 +66,10 @@ fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
 /// Returns the stack file of the commands.
 fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     let mut text = String::from("[[component]]\nuse = \"files\"\n");
-    let list = |paths: Vec<String>| format!("[{}]", paths.join(", "));
     if !args.allow_write.is_empty() {
-        let folders = args.allow_write.iter().map(|path| whole(path)).collect::<Result<_, _>>()?;
-        writeln!(text, "allow_write = {}", list(folders)).expect("a String takes all");
+        let folders = args.allow_write.iter().map(|path| whole(path));
+        let folders = folders.collect::<Result<Vec<_>, _>>()?.join(":");
+        writeln!(text, "allow_write = {}", quoted(&folders)).expect("a String takes all");
     }
     if args.allow_network {
         text.push_str("allow_network = true\n");
@@ -119,12 +119,12 @@ fn located(command: &str) -> Result<String, UsageError> {
     Ok(command.replacen(program, &format!("'{}'", path.display()), 1))
 }
 
-/// Returns a folder as text of TOML, by its whole path.
+/// Returns the whole path of a folder.
 fn whole(path: &Path) -> Result<String, UsageError> {
     let whole = path.canonicalize().map_err(|error| {
         UsageError(format!("--allow-write {}: {error}; name a folder", path.display()))
     })?;
-    Ok(quoted(&whole.display().to_string()))
+    Ok(whole.display().to_string())
 }
 
 /// Returns a text as a string of TOML.

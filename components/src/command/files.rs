@@ -25,8 +25,8 @@ pub fn def() -> ComponentDef {
         .options([
             OptionDef {
                 name: "allow_write",
-                about: "folders of this machine that the commands may write",
-                default: "[]",
+                about: "folders of this machine that the commands may write, with : between them",
+                default: "",
             },
             OptionDef {
                 name: "allow_network",
@@ -53,7 +53,7 @@ pub fn requirements() -> Result<(), String> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FilesOptions {
-    allow_write: Vec<PathBuf>,
+    allow_write: String,
     allow_network: bool,
 }
 
@@ -65,9 +65,20 @@ struct MountedSimFiles {
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let FilesOptions { allow_write, allow_network } = options.parse("the component 'files'")?;
+    let allow_write: Vec<PathBuf> =
+        allow_write.split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
     if let Some(path) = allow_write.iter().find(|path| !path.is_dir() || !path.is_absolute()) {
         let path = path.display();
         let text = format!("allow_write: {path} is no folder; write the whole path of a folder");
+        return Err(UsageError(text));
+    }
+    let private =
+        |path: &PathBuf| explode_fuse::private_in(path).map(|private| (path.clone(), private));
+    if let Some((path, private)) = allow_write.iter().find_map(private) {
+        let path = path.display();
+        let text = format!(
+            "allow_write: {path} holds {private}, which is private; name a folder below it"
+        );
         return Err(UsageError(text));
     }
     let allowed = Allowed { write: allow_write, network: allow_network };

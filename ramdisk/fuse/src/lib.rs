@@ -37,4 +37,4 @@ pub use marks::{MARKS, MarkHook};
 pub use programs::{Mount, Program, ProgramHooks, environment, is_serving, run};
 pub use resident::{Answer, Resident};
 pub use server::CallHook;
-pub use space::Allowed;
+pub use space::{Allowed, private_in};

@@ -5,10 +5,12 @@
 //! Networks and process numbers are their own: process 1 is the shell of the command, and when it
 //! ends the kernel ends all others.
 
+use std::cell::RefCell;
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use libc::{SYS_mount_setattr, c_char, c_short};
@@ -21,6 +23,22 @@ pub(crate) const MOUNTS: &str = "/run/explode";
 
 /// The folders that are private and empty at the start of each program.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+thread_local! {
+    /// The private folders that this thread has mounted, each with the number of its device.
+    static OURS: RefCell<Vec<(&'static str, u64)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns all folders that hide those of this machine.
+fn private_folders() -> impl Iterator<Item = &'static str> {
+    PRIVATE.into_iter().chain(["/run"])
+}
+
+/// Returns the private folder that programs would lose if they could write a folder of this
+/// machine.
+pub fn private_in(folder: &Path) -> Option<&'static str> {
+    private_folders().find(|private| Path::new(private).starts_with(folder))
+}
 
 /// The access of programs to this machine besides the simulated files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,15 +62,18 @@ pub(crate) fn enter(allowed: &Allowed) -> io::Result<()> {
     unshare(flags)?;
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_PRIVATE | MsFlags::MS_REC, none)?;
-    let visible = std::env::current_dir().into_iter();
-    let visible: Vec<(PathBuf, OwnedFd, bool)> = visible
+    let visible: Vec<(PathBuf, OwnedFd, bool)> = std::env::current_dir()
+        .into_iter()
+        .chain(folders_of_programs())
         .map(|path| (path, false))
         .chain(allowed.write.iter().map(|path| (path.clone(), true)))
         .map(|(path, write)| Ok((path.clone(), open_folder(&path)?, write)))
         .collect::<io::Result<_>>()?;
     set_read_only("/")?;
-    for folder in PRIVATE.iter().chain(&["/run"]).filter(|folder| Path::new(folder).is_dir()) {
-        mount(Some("explode"), *folder, Some("tmpfs"), MsFlags::empty(), none)?;
+    for folder in private_folders().filter(|folder| Path::new(folder).is_dir()) {
+        mount(Some("explode"), folder, Some("tmpfs"), MsFlags::empty(), none)?;
+        let device = fs::metadata(folder)?.dev();
+        OURS.with_borrow_mut(|ours| ours.push((folder, device)));
     }
     for (path, folder, write) in &visible {
         show(path, folder, *write)?;
@@ -65,9 +86,19 @@ pub(crate) fn enter(allowed: &Allowed) -> io::Result<()> {
     Ok(())
 }
 
-/// Empties the private folders.
+/// Returns the folders of the PATH, without symbolic links.
+fn folders_of_programs() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.into_iter().filter_map(|folder| folder.canonicalize().ok()).filter(|at| at.is_dir())
+}
+
+/// Empties the private folders. One that is no longer what [`enter`] has mounted stays as it is.
 pub(crate) fn clean() -> io::Result<()> {
-    for folder in PRIVATE {
+    let ours = OURS.with_borrow(Vec::clone);
+    for (folder, _) in ours.into_iter().filter(|(folder, device)| {
+        PRIVATE.contains(folder) && fs::metadata(folder).is_ok_and(|found| found.dev() == *device)
+    }) {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         for entry in entries {
             let entry = entry?;
@@ -157,8 +188,11 @@ fn set_read_only(path: &str) -> io::Result<()> {
 
 /// Shows a folder of this machine at its own path.
 fn show(path: &Path, folder: &OwnedFd, write: bool) -> io::Result<()> {
-    let hidden = PRIVATE.iter().chain(&["/run"]).any(|private| path.starts_with(private));
-    if !hidden && !write {
+    let identity = |of: &fs::Metadata| (of.dev(), of.ino());
+    let shown = identity(&File::from(folder.try_clone()?).metadata()?);
+    let is_visible = fs::metadata(path).is_ok_and(|found| identity(&found) == shown);
+    // A private folder stays private.
+    if !write && (is_visible || private_in(path).is_some()) {
         return Ok(());
     }
     fs::create_dir_all(path).ok();
