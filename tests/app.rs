@@ -94,6 +94,9 @@ fn a_program_says_what_it_has_promised() {
     assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
     let early = lines("echo $k >>log; explode-mark done $k; sync log .");
     assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
+    // A request for checks knows only the promises before it.
+    let asks = lines("echo $k >>log; explode-mark crash early; sync log .; explode-mark done $k");
+    assert_eq!(asks.0, [""; 0]);
     // The second write loses what the first has promised.
     let forgets = lines("echo $k >log; sync log .; explode-mark done $k");
     assert_eq!(forgets.0, ["app/check-failed/line-a-is-gone"]);

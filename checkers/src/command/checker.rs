@@ -1,6 +1,7 @@
 //! A checker made of shell commands.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::steps::{Alternative, CommandCheckerSpec, CommandStep};
@@ -56,6 +57,9 @@ struct CommandChecker {
     done: RefCell<Vec<String>>,
     /// The number of these at the last step `start`.
     done_at_start: Cell<usize>,
+    /// The number of these at each `explode-mark crash` of this mutate, by name. Of equal names the
+    /// first counts.
+    done_at_request: RefCell<BTreeMap<String, usize>>,
     signature: Option<Vec<u8>>,
 }
 
@@ -69,6 +73,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         mutates: 0,
         done: RefCell::default(),
         done_at_start: Cell::default(),
+        done_at_request: RefCell::default(),
         signature: None,
     }))
 }
@@ -143,9 +148,13 @@ impl CommandChecker {
         }
         let requests = stack.asks();
         let done = Rc::new(RefCell::new(self.done.take()));
-        let marked = Rc::clone(&done);
+        let asked = Rc::new(RefCell::new(self.done_at_request.take()));
+        let (marked, asks) = (Rc::clone(&done), Rc::clone(&asked));
         let receive = move |line: MarkLine<'_>| match line {
-            MarkLine::Crash(name) => requests.check_crashes_now(name),
+            MarkLine::Crash(name) => {
+                asks.borrow_mut().entry(name.to_owned()).or_insert(marked.borrow().len());
+                requests.check_crashes_now(name);
+            }
             MarkLine::Done(name) => {
                 let mut done = marked.borrow_mut();
                 requests.check_crashes_now(&done_request(done.len(), name));
@@ -166,19 +175,26 @@ impl CommandChecker {
             unsettled.map_or(ended, Err)
         };
         self.done.replace(done.take());
+        self.done_at_request.replace(asked.take());
         ended
     }
 
-    /// Returns what is promised on a crash disk, one per line, and the arguments of its check. A
-    /// crash in the middle of an interval may come before the promises that were made in it.
+    /// Returns the promises on a crash disk, one per line, and the arguments of its check. A crash
+    /// in the middle of an interval may come before the promises that were made in it. The check of
+    /// a request runs later than the promises that followed the request.
     fn promised(&self, epoch: Epoch, args: &[String]) -> (String, Vec<String>) {
         let done = self.done.borrow();
         let marked = |(at, name): (usize, &String)| {
             (args == [done_request(at, name)]).then(|| (at + 1, vec![name.clone()]))
         };
         let (count, args) = done.iter().enumerate().find_map(marked).unwrap_or_else(|| {
+            let at_request = || match args {
+                [name] => self.done_at_request.borrow().get(name).copied(),
+                _ => None,
+            };
             let count = match epoch {
                 Epoch::Begin | Epoch::InBetween => self.done_at_start.get(),
+                Epoch::Now => at_request().unwrap_or(done.len()),
                 _ => done.len(),
             };
             (count, args.to_vec())
@@ -235,6 +251,7 @@ impl Checker for CommandChecker {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         self.mutates += 1;
+        self.done_at_request.borrow_mut().clear();
         let options = u32::try_from(self.names.len()).expect("fewer than 2^32 alternatives");
         let label = Label { site: "mutate".to_owned(), ..Label::default() };
         let point = ChoicePoint {
@@ -278,7 +295,8 @@ impl Checker for CommandChecker {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(format!("{} {}", self.done_at_start.get(), self.done.borrow().join("\n")).into_bytes())
+        let (start, requests) = (self.done_at_start.get(), self.done_at_request.borrow());
+        Some(format!("{start} {requests:?} {:?}", self.done.borrow()).into_bytes())
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
