@@ -73,16 +73,27 @@ impl Forward {
             .ok();
     }
 
-    /// Lets the owner do work with a result that is nothing or an error.
+    /// Lets the owner do work, and replies with its result.
+    fn answer<R: Send + 'static, T>(
+        &self,
+        reply: R,
+        work: impl FnOnce(&mut FileServer) -> Result<T> + Send + 'static,
+        well: impl FnOnce(R, T) + Send + 'static,
+        wrong: impl FnOnce(R, FuseErrno) + Send + 'static,
+    ) {
+        self.ask(move |server| match work(server) {
+            Ok(result) => well(reply, result),
+            Err(errno) => wrong(reply, refuse(errno)),
+        });
+    }
+
+    /// Lets the owner do work without a result.
     fn ask_empty(
         &self,
         reply: ReplyEmpty,
         work: impl FnOnce(&mut FileServer) -> Result<()> + Send + 'static,
     ) {
-        self.ask(move |server| match work(server) {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        self.answer(reply, work, |reply, ()| reply.ok(), ReplyEmpty::error);
     }
 
     /// Lets the owner make a node durable, with the stores through mappings before it.
@@ -103,30 +114,29 @@ impl Forward {
         reply: ReplyEntry,
         work: impl FnOnce(&mut FileServer) -> Result<fuser::FileAttr> + Send + 'static,
     ) {
-        self.ask(move |server| match work(server) {
-            Ok(node) => reply.entry(&FOREVER, &node, Generation(0)),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        let well = |reply: ReplyEntry, node| reply.entry(&FOREVER, &node, Generation(0));
+        self.answer(reply, work, well, ReplyEntry::error);
     }
 
+    /// Lets the owner do work whose result is the attributes of a node.
     fn ask_attributes(
         &self,
         reply: ReplyAttr,
         work: impl FnOnce(&mut FileServer) -> Result<fuser::FileAttr> + Send + 'static,
     ) {
-        self.ask(move |server| match work(server) {
-            Ok(node) => reply.attr(&FOREVER, &node),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        let well = |reply: ReplyAttr, node| reply.attr(&FOREVER, &node);
+        self.answer(reply, work, well, ReplyAttr::error);
     }
 
     fn ask_open(&self, ino: INodeNo, reply: ReplyOpen) {
-        self.ask(move |server| match number(ino).and_then(|node| server.open(node)) {
-            Ok(fd) => reply.opened(handle(fd), FopenFlags::FOPEN_KEEP_CACHE),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        let flags = FopenFlags::FOPEN_KEEP_CACHE;
+        let well = move |reply: ReplyOpen, fd| reply.opened(handle(fd), flags);
+        let open = move |server: &mut FileServer| server.open(number(ino)?);
+        self.answer(reply, open, well, ReplyOpen::error);
     }
 
+    /// Lets the owner do work whose result is for a buffer of `size` bytes. With 0 the reply is the
+    /// number of bytes that are needed.
     fn ask_xattr(
         &self,
         size: u32,
@@ -189,10 +199,8 @@ impl Filesystem for Forward {
     }
 
     fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
-        self.ask(move |server| match number(ino).and_then(|node| server.target(node)) {
-            Ok(target) => reply.data(target.as_bytes()),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        let target = move |server: &mut FileServer| server.target(number(ino)?);
+        self.answer(reply, target, |reply, to| reply.data(to.as_bytes()), ReplyData::error);
     }
 
     fn mknod(
@@ -307,19 +315,15 @@ impl Filesystem for Forward {
         reply: ReplyCreate,
     ) {
         let (name, born) = (text(name), born(request, mode));
-        self.ask(move |server| {
-            let made = || {
-                let node = server.make(number(parent)?, &name?, NewNode::File, born)?;
-                Ok((node, server.open(number(node.ino)?)?))
-            };
-            match made() {
-                Ok((node, fd)) => {
-                    let flags = FopenFlags::FOPEN_KEEP_CACHE;
-                    reply.created(&FOREVER, &node, Generation(0), handle(fd), flags);
-                }
-                Err(errno) => reply.error(refuse(errno)),
-            }
-        });
+        let make = move |server: &mut FileServer| {
+            let node = server.make(number(parent)?, &name?, NewNode::File, born)?;
+            Ok((node, server.open(number(node.ino)?)?))
+        };
+        let well = |reply: ReplyCreate, (node, fd): (fuser::FileAttr, Fd)| {
+            let flags = FopenFlags::FOPEN_KEEP_CACHE;
+            reply.created(&FOREVER, &node, Generation(0), handle(fd), flags);
+        };
+        self.answer(reply, make, well, ReplyCreate::error);
     }
 
     fn read(
@@ -333,10 +337,8 @@ impl Filesystem for Forward {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        self.ask(move |server| match server.read(fd(handle), offset, size) {
-            Ok(bytes) => reply.data(&bytes),
-            Err(errno) => reply.error(refuse(errno)),
-        });
+        let read = move |server: &mut FileServer| server.read(fd(handle), offset, size);
+        self.answer(reply, read, |reply, bytes| reply.data(&bytes), ReplyData::error);
     }
 
     fn write(
@@ -352,14 +354,10 @@ impl Filesystem for Forward {
         reply: ReplyWrite,
     ) {
         let data = data.to_vec();
-        self.ask(move |server| {
-            let len = data.len() as u32;
-            let written = number(ino).and_then(|node| server.write(node, fd(handle), offset, data));
-            match written {
-                Ok(()) => reply.written(len),
-                Err(errno) => reply.error(refuse(errno)),
-            }
-        });
+        let len = data.len() as u32;
+        let write =
+            move |server: &mut FileServer| server.write(number(ino)?, fd(handle), offset, data);
+        self.answer(reply, write, move |reply, ()| reply.written(len), ReplyWrite::error);
     }
 
     /// Answers close(2), which changes nothing.

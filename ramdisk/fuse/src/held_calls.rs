@@ -48,6 +48,7 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 
 nix::ioctl_readwrite!(receive, b'!', 0, seccomp_notif);
 nix::ioctl_readwrite!(answer, b'!', 1, seccomp_notif_resp);
+nix::ioctl_write_ptr!(is_valid, b'!', 2, u64);
 
 /// Holds the calls of this thread and of the programs that it starts from now on. `numbers` is the
 /// place in the sequence of random numbers.
@@ -111,7 +112,7 @@ fn answer_all(fd: &OwnedFd, mappings: &Mappings, numbers: &AtomicU64) {
             Err(_) => return,
         }
         let value = match i64::from(call.data.nr) {
-            nr if nr == SYS_getrandom => fill(&call, numbers),
+            nr if nr == SYS_getrandom => fill(fd, &call, numbers),
             nr => sync(&call, nr == SYS_syncfs, mappings),
         };
         let (val, error) = match value {
@@ -138,7 +139,7 @@ fn sync(call: &seccomp_notif, is_syncfs: bool, mappings: &Mappings) -> Result<i6
 }
 
 /// Writes numbers to the memory of the caller.
-fn fill(call: &seccomp_notif, numbers: &AtomicU64) -> Result<i64, Errno> {
+fn fill(fd: &OwnedFd, call: &seccomp_notif, numbers: &AtomicU64) -> Result<i64, Errno> {
     let [address, len, ..] = call.data.args;
     let len = len.min(MOST_NUMBERS) as usize;
     let mut bytes = Vec::with_capacity(len + 8);
@@ -148,6 +149,9 @@ fn fill(call: &seccomp_notif, numbers: &AtomicU64) -> Result<i64, Errno> {
     bytes.truncate(len);
     let pid = Pid::from_raw(call.pid as i32);
     let to = [RemoteIoVec { base: address as usize, len }];
+    // If the caller was killed, its number may be that of another process now.
+    // SAFETY: the argument is the number of a notification.
+    unsafe { is_valid(fd.as_raw_fd(), &call.id) }?;
     let written = process_vm_writev(pid, &[IoSlice::new(&bytes)], &to)?;
     Ok(written as i64)
 }

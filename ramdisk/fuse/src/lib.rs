@@ -12,6 +12,7 @@
 //! # Rooms, bottom first
 //!
 //! - `clock`: the times of files
+//! - `hook`: functions that are called while a program runs
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `space`: the namespaces in which programs run
@@ -25,6 +26,7 @@
 mod clock;
 mod forward;
 mod held_calls;
+mod hook;
 mod mappings;
 mod marks;
 mod programs;

@@ -4,12 +4,14 @@
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::thread;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
+use crate::hook::Hook;
 use crate::requests::Requests;
 
 /// The folder of the pipes `asked` and `heard`, which is also on the PATH of programs.
@@ -20,15 +22,16 @@ pub type MarkHook = Box<dyn FnMut(&str)>;
 
 thread_local! {
     /// The receiver of the lines of the program that runs.
-    static HOOK: RefCell<Option<MarkHook>> = const { RefCell::new(None) };
+    pub(crate) static MARK_HOOK: Hook<MarkHook> = const { RefCell::new(None) };
 }
 
-/// Lets `hook` receive the lines of programs while `run` runs.
-pub(crate) fn received<T>(hook: Option<MarkHook>, run: impl FnOnce() -> T) -> T {
-    HOOK.set(hook);
-    let result = run();
-    HOOK.set(None);
-    result
+/// Removes answers that programs which were killed have not read.
+pub(crate) fn forget_answers() -> io::Result<()> {
+    let path = Path::new(MARKS).join("heard");
+    let mut heard =
+        File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    while heard.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+    Ok(())
 }
 
 /// Makes the pipes, and the thread that passes lines on.
@@ -55,7 +58,7 @@ fn pass_on(mut asked: &File, heard: &File, requests: &Requests) {
         let Ok(mut answer) = heard.try_clone() else { return };
         let sent = requests.send(Box::new(move |_| {
             for line in lines.lines() {
-                HOOK.with_borrow_mut(|hook| hook.iter_mut().for_each(|hook| hook(line)));
+                MARK_HOOK.with_borrow_mut(|hook| hook.iter_mut().for_each(|hook| hook(line)));
                 // A program that was killed does not wait.
                 answer.write_all(b"yes\n").ok();
             }

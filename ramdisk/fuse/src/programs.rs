@@ -18,13 +18,15 @@ use std::thread;
 
 use explode_ramdisk::SimFiles;
 use fuser::{Config, Session, SessionACL};
+use nix::sys::statvfs::statvfs;
 
 use crate::forward::Forward;
 use crate::held_calls;
+use crate::hook::with_hook;
 use crate::mappings::Mappings;
-use crate::marks::{MARKS, MarkHook, listen, received};
+use crate::marks::{MARK_HOOK, MARKS, MarkHook, forget_answers, listen};
 use crate::requests::{self, MountId, Requests, serve_until};
-use crate::server::{CallHook, FileServer, recorded};
+use crate::server::{CALL_HOOK, CallHook, FileServer};
 use crate::space::{self, Allowed, MOUNTS};
 
 /// Work for the thread of the programs.
@@ -95,10 +97,14 @@ pub fn environment() -> Vec<(String, String)> {
 /// Starts the thread of the programs if this thread has none with the same access to the machine.
 fn programs(allowed: Option<&Allowed>) -> io::Result<Programs> {
     PROGRAMS.with_borrow_mut(|programs| {
-        if let Some(having) = programs
-            && allowed.is_none_or(|allowed| *allowed == having.allowed)
-        {
-            return Ok(having.clone());
+        if let Some(having) = programs {
+            if allowed.is_none_or(|allowed| *allowed == having.allowed) {
+                return Ok(having.clone());
+            }
+            if is_serving() {
+                let text = "two layers 'files' allow different things; give them equal options";
+                return Err(io::Error::other(text));
+            }
         }
         let allowed = allowed.cloned().unwrap_or_default();
         Ok(programs.insert(start(allowed, requests::to_this_thread())?).clone())
@@ -146,7 +152,8 @@ impl Mount {
     /// Mounts simulated files under a name, for programs with this access to the machine.
     ///
     /// # Errors
-    /// The machine does not allow it, which needs root and /dev/fuse.
+    /// The machine does not allow it, which needs root and /dev/fuse. Another mount of this thread
+    /// allows something else.
     pub fn new(files: SimFiles, name: &str, allowed: &Allowed) -> io::Result<Mount> {
         let Programs { mappings, .. } = programs(Some(allowed))?;
         let path = Path::new(MOUNTS).join(name);
@@ -195,9 +202,10 @@ pub fn run(program: Program, watch: ProgramHooks) -> io::Result<ExitStatus> {
     numbers.store(u64::from(seed) << 32, Ordering::Relaxed);
     let folder = requests::newest_path().ok_or_else(|| io::Error::other("nothing is mounted"))?;
     let mut shell = shell(&command, environment);
-    shell.current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(err);
+    shell.current_dir(&folder).stdin(Stdio::null()).stdout(out).stderr(err);
     let work = move || {
         space::clean()?;
+        forget_answers()?;
         for (path, contents) in files {
             fs::write(&path, contents)?;
             // A file may be a program.
@@ -209,7 +217,34 @@ pub fn run(program: Program, watch: ProgramHooks) -> io::Result<ExitStatus> {
         mappings.process.store(0, Ordering::Release);
         ended
     };
-    received(watch.marks, || recorded(watch.calls, || there(work)))?
+    with_hook(&MARK_HOOK, watch.marks, || {
+        with_hook(&CALL_HOOK, watch.calls, || {
+            let ended = there(work)?;
+            drain(&folder)?;
+            ended
+        })
+    })
+}
+
+/// The largest number of rounds in which open files are waited for.
+const MOST_ROUNDS: usize = 10_000;
+
+/// Answers the requests that close the files of a program that has ended. The kernel sends them
+/// without waiting for an answer, so that they may come after the end. A file without a name is
+/// forgotten when it is closed, which is an event.
+///
+/// # Errors
+/// A file stays open.
+fn drain(path: &Path) -> io::Result<()> {
+    for _ in 0..MOST_ROUNDS {
+        if requests::open_handles() == 0 {
+            return Ok(());
+        }
+        // The kernel sends requests in order, so this one comes after those that wait.
+        let path = path.to_owned();
+        there(move || statvfs(&path).map(drop))??;
+    }
+    Err(io::Error::other("files of a program that has ended stay open"))
 }
 
 /// Returns the shell of a command.

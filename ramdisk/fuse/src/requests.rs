@@ -109,6 +109,23 @@ pub(crate) fn newest_path() -> Option<PathBuf> {
     DESK.with_borrow(|desk| desk.served.mounts.values().next_back().map(|at| at.path.clone()))
 }
 
+/// Returns the number of open files of the newest mount of this thread.
+pub(crate) fn open_handles() -> u64 {
+    DESK.with_borrow(|desk| {
+        desk.served.mounts.values().next_back().map_or(0, |mount| mount.server.open_handles())
+    })
+}
+
+/// Wakes the owner when it is dropped, also by a thread that panics.
+struct Awake(Requests);
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        // Without an owner nothing waits.
+        self.0.send(Box::new(|_| {})).ok();
+    }
+}
+
 /// Answers requests until `work`, which another thread does, has a result. `start` hands the work
 /// to that thread, together with a function that takes the result.
 ///
@@ -119,11 +136,11 @@ pub(crate) fn serve_until<T: Send + 'static>(
 ) -> io::Result<T> {
     DESK.with_borrow_mut(|desk| {
         let (finished, result) = channel();
-        let awake = desk.sender.clone();
+        let awake = Awake(desk.sender.clone());
         start(Box::new(move |value| {
             // The owner waits for the result.
             finished.send(value).ok();
-            awake.send(Box::new(|_| {})).ok();
+            drop(awake);
         }));
         loop {
             match result.try_recv() {

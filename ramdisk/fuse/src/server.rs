@@ -12,6 +12,7 @@ use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use nix::errno::Errno;
 
 use crate::clock::{Clock, Times};
+use crate::hook::Hook;
 
 /// The result of a request.
 pub(crate) type Result<T> = std::result::Result<T, Errno>;
@@ -21,15 +22,7 @@ pub type CallHook = Box<dyn Fn(FsCall, &mut dyn FnMut() -> Result<()>)>;
 
 thread_local! {
     /// The recorder of the calls of the program that runs.
-    static HOOK: RefCell<Option<CallHook>> = const { RefCell::new(None) };
-}
-
-/// Lets `hook` record the calls of programs while `run` runs.
-pub(crate) fn recorded<T>(hook: Option<CallHook>, run: impl FnOnce() -> T) -> T {
-    HOOK.set(hook);
-    let result = run();
-    HOOK.set(None);
-    result
+    pub(crate) static CALL_HOOK: Hook<CallHook> = const { RefCell::new(None) };
 }
 
 /// The time for which the kernel may keep names and attributes. Nothing changes the files but the
@@ -43,6 +36,8 @@ pub(crate) const BLOCK: u32 = 4096;
 pub(crate) struct FileServer {
     files: SimFiles,
     clock: Clock,
+    /// The number of open files and directories.
+    open: u64,
 }
 
 /// A change of attributes (`setattr`).
@@ -76,7 +71,7 @@ pub(crate) fn file_type(kind: FileKind) -> FileType {
 
 impl FileServer {
     pub fn new(files: SimFiles) -> FileServer {
-        FileServer { files, clock: Clock::new() }
+        FileServer { files, clock: Clock::new(), open: 0 }
     }
 
     /// Makes a call that is recorded. `text` is called only if calls are recorded.
@@ -85,7 +80,7 @@ impl FileServer {
         text: impl FnOnce(&FileServer) -> FsCall,
         make: impl FnOnce(&SimFiles) -> Result<T>,
     ) -> Result<T> {
-        HOOK.with_borrow(|hook| {
+        CALL_HOOK.with_borrow(|hook| {
             let Some(hook) = hook else { return make(&self.files) };
             let (mut make, mut result) = (Some(make), None);
             hook(text(self), &mut || {
@@ -124,7 +119,8 @@ impl FileServer {
             crtime: changed,
             kind: file_type(stat.kind),
             perm: access.mode as u16,
-            nlink: if stat.kind == FileKind::Directory { 2 } else { stat.links },
+            // 1 means an unknown number of subdirectories.
+            nlink: if stat.kind == FileKind::Directory { 1 } else { stat.links },
             uid: access.user,
             gid: access.group,
             rdev: 0,
@@ -246,11 +242,20 @@ impl FileServer {
     }
 
     pub fn open(&mut self, number: u32) -> Result<Fd> {
-        self.files.open_node(number)
+        let fd = self.files.open_node(number)?;
+        self.open += 1;
+        Ok(fd)
+    }
+
+    /// Returns the number of open files and directories.
+    pub fn open_handles(&self) -> u64 {
+        self.open
     }
 
     pub fn close(&mut self, fd: Fd) -> Result<()> {
-        self.files.close(fd)
+        self.files.close(fd)?;
+        self.open -= 1;
+        Ok(())
     }
 
     pub fn read(&mut self, fd: Fd, offset: u64, size: u32) -> Result<Vec<u8>> {
