@@ -24,6 +24,9 @@ pub enum Event {
     /// Cached changes of the range are forgotten before they are written (`clear_buffer_dirty`,
     /// `__bforget`; EX-69).
     Clean { dev: u32, sector: u64, len: u64 },
+    /// The device has held `data` since it was written, at a place that nothing refers to yet. So
+    /// no possible disk is lost. A simulated file system appends the records of its journal.
+    Append { dev: u32, sector: u64, data: Bytes },
     /// The buffers of the range are locked and are not written back (`lock_buffer`; EX-69).
     Lock { dev: u32, sector: u64, len: u64 },
     /// The buffers of the range are no longer locked.
@@ -117,6 +120,11 @@ enum Line {
         sector: u64,
         len: u64,
     },
+    Append {
+        dev: u32,
+        sector: u64,
+        data: String,
+    },
     Lock {
         dev: u32,
         sector: u64,
@@ -174,6 +182,9 @@ impl From<Event> for Line {
         match event {
             Event::Dirty { dev, sector, data } => Line::Dirty { dev, sector, data: encode(&data) },
             Event::Clean { dev, sector, len } => Line::Clean { dev, sector, len },
+            Event::Append { dev, sector, data } => {
+                Line::Append { dev, sector, data: encode(&data) }
+            }
             Event::Lock { dev, sector, len } => Line::Lock { dev, sector, len },
             Event::Unlock { dev, sector, len } => Line::Unlock { dev, sector, len },
             Event::Submit { id, dev, sector, payload, flags } => {
@@ -204,6 +215,9 @@ impl TryFrom<Line> for Event {
             }
             Line::Clean { dev, sector, len } => {
                 Event::Clean { dev, sector, len: whole(sector, len)? }
+            }
+            Line::Append { dev, sector, data } => {
+                Event::Append { dev, sector, data: decode(sector, &data)? }
             }
             Line::Lock { dev, sector, len } => {
                 Event::Lock { dev, sector, len: whole(sector, len)? }

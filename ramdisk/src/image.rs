@@ -27,6 +27,13 @@ impl Image {
         self.disks.entry(dev).or_default()
     }
 
+    /// Returns the image without a device.
+    #[must_use = "this returns the image without the device"]
+    pub fn without(mut self, dev: u32) -> Image {
+        self.disks.remove(&dev);
+        self
+    }
+
     /// Fills `buf` from byte `offset` of a device on.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
         match self.disk(dev) {

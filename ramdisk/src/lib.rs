@@ -44,4 +44,4 @@ pub use ramdisk::{Flushes, RamDisk, RamDiskState, Request};
 pub use reads::ReadRange;
 pub use sector::{BLOCK_BYTES, Block, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 pub use storage::{Recording, Storage, operation_mark, operation_of};
-pub use values::Values;
+pub use values::{ImageView, Values};

@@ -40,6 +40,11 @@ pub enum ReadRange {
         /// The first device of the files.
         base: u32,
     },
+    /// The end of the journal of simulated files, behind which a mount writes.
+    Journal {
+        /// The first device of the files.
+        base: u32,
+    },
     /// The highest device of a range of devices that holds anything but zeroes.
     Highest {
         /// The first device of the range.

@@ -42,6 +42,8 @@ pub struct Storage(Rc<RefCell<Devices>>);
 #[derive(Debug)]
 struct Devices {
     seen: Image,
+    /// The parts of the devices that only the log has, such as journals of simulated files.
+    hidden: Image,
     log: Vec<Event>,
     /// The number of logged events, without marks.
     logged: u64,
@@ -64,6 +66,7 @@ impl Storage {
     pub fn new(image: Image, recording: Recording) -> Storage {
         let devices = Devices {
             seen: image,
+            hidden: Image::new(),
             log: Vec::new(),
             logged: 0,
             recording,
@@ -181,6 +184,48 @@ impl Storage {
         devices.seen.disk_mut(dev).write(sector, &data);
         devices.changed = true;
         devices.record(Event::Dirty { dev, sector, data });
+    }
+
+    /// Changes the contents that the system sees, without an event. The journal of simulated files
+    /// logs what a crash leaves of the change.
+    pub(crate) fn remember(&self, dev: u32, sector: u64, data: &[u8]) {
+        let Some(mut devices) = self.reached(dev) else { return };
+        devices.written(dev, sector, data.len() as u64);
+        devices.seen.disk_mut(dev).write(sector, data);
+    }
+
+    /// Changes a device as the system sees it, without an event.
+    pub(crate) fn replace(&self, dev: u32, disk: Disk) {
+        if let Some(mut devices) = self.reached(dev) {
+            *devices.seen.disk_mut(dev) = disk;
+        }
+    }
+
+    /// Logs the event that `make` returns, without a change of the contents that the system sees.
+    /// `make` gets a new id of a request. Returns the id.
+    pub(crate) fn log_hidden(&self, dev: u32, make: impl FnOnce(u64) -> Event) -> u64 {
+        let Some(mut devices) = self.reached(dev) else { return NOWHERE };
+        let id = devices.take_id();
+        let event = make(id);
+        if let Event::Append { dev, sector, data } | Event::Dirty { dev, sector, data } = &event {
+            devices.hidden.disk_mut(*dev).write(*sector, data);
+            devices.changed = true;
+        }
+        devices.record(event);
+        id
+    }
+
+    /// Returns the parts of the devices that only the log has.
+    pub(crate) fn hidden(&self) -> Image {
+        self.0.borrow().hidden.clone()
+    }
+
+    /// Replaces the contents that the system sees, and those that only the log has, by the result
+    /// of a replay. The log and the reads stay as they are.
+    pub(crate) fn replay_done(&self, seen: Image, hidden: Image) {
+        let mut devices = self.0.borrow_mut();
+        devices.seen = seen;
+        devices.hidden = hidden;
     }
 
     /// Forgets cached changes of `len` bytes. The system sees the contents until it writes again.

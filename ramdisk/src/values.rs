@@ -1,16 +1,31 @@
 //! The values of the parts of an image that were read.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-use crate::files::names_of_inodes;
+use crate::files::{journal_of, names_of_inodes, replayed};
 use crate::sector::ZERO_BLOCK;
 use crate::{BLOCK_BYTES, Block, Disk, Image, ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 
 /// The largest number of shared blocks whose values are cached.
 const VALUES_MAX: usize = 1 << 12;
+
+/// An image as a reader sees it: journals of simulated files are replayed.
+#[derive(Debug)]
+pub struct ImageView<'i> {
+    image: &'i Image,
+    replayed: Cow<'i, Image>,
+}
+
+impl<'i> ImageView<'i> {
+    /// Returns the view of an image.
+    pub fn of(image: &'i Image) -> ImageView<'i> {
+        ImageView { image, replayed: replayed(image) }
+    }
+}
 
 /// Computes the values of reads. Equal contents have equal values. Different contents have equal
 /// values with a chance of 2^-128.
@@ -21,9 +36,13 @@ const VALUES_MAX: usize = 1 << 12;
 pub struct Values(HashMap<usize, (Block, u128)>);
 
 impl Values {
-    /// Returns the value of a part of `image`.
-    pub fn of(&mut self, read: ReadRange, image: &Image) -> u128 {
+    /// Returns the value of a part of an image.
+    pub fn of(&mut self, read: ReadRange, view: &ImageView<'_>) -> u128 {
+        let image = &*view.replayed;
         match read {
+            ReadRange::Journal { base } => {
+                journal_of(view.image, base).map_or(0, |journal| journal.identity().0)
+            }
             ReadRange::Sectors { dev, block, sectors: u8::MAX } => {
                 let shared = image.disk(dev).and_then(|disk| disk.shared_block(block));
                 shared.map_or(0, |shared| self.of_block(shared))
@@ -104,8 +123,9 @@ mod tests {
         };
         let mut values = Values::default();
         let (empty, one, two) = (Image::new(), image(&[(3, 1)]), image(&[(3, 1), (4, 1)]));
-        let mut equal =
-            |read: ReadRange, a: &Image, b: &Image| values.of(read, a) == values.of(read, b);
+        let mut equal = |read: ReadRange, a: &Image, b: &Image| {
+            values.of(read, &ImageView::of(a)) == values.of(read, &ImageView::of(b))
+        };
         assert!(equal(sectors(0, 0x08), &one, &two) && !equal(sectors(0, 0xff), &one, &two));
         assert!(!equal(sectors(0, 0x08), &one, &empty) && equal(sectors(0, 0x07), &one, &empty));
         assert!(equal(sectors(1, 0xff), &one, &empty));
@@ -129,10 +149,10 @@ mod tests {
         let copy = image.clone();
         // Two images that share a disk share its blocks. A write to one does not change the other.
         let mut shared = copy.disk(0).unwrap().clone();
-        let before = values.of(sectors(0, 0xff), &image);
+        let before = values.of(sectors(0, 0xff), &ImageView::of(&image));
         shared.write(0, &[8; SECTOR_BYTES]);
         *image.disk_mut(0) = shared;
-        assert_ne!(values.of(sectors(0, 0xff), &image), before);
-        assert_eq!(values.of(sectors(0, 0xff), &copy), before);
+        assert_ne!(values.of(sectors(0, 0xff), &ImageView::of(&image)), before);
+        assert_eq!(values.of(sectors(0, 0xff), &ImageView::of(&copy)), before);
     }
 }

@@ -9,6 +9,10 @@ use clap::{Args, ValueEnum};
 pub enum ModelArg {
     /// The promises of POSIX, and no more: only syncs order changes.
     Posix,
+    /// The order of ext4 (data=ordered).
+    Ext4,
+    /// The order of XFS.
+    Xfs,
     /// Everything in order: a crash loses the last changes only. What is lost here is lost on every
     /// file system.
     Strict,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{CommandFactory as _, Parser as _};
+use explode_ramdisk::files::FileModel;
 use explode_runtime::base::{Exit, RunError, UsageError};
 use explode_runtime::plan::Registry;
 
@@ -66,6 +67,14 @@ fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
 /// Returns the stack file of the commands.
 fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     let mut text = String::from("[[component]]\nuse = \"files\"\n");
+    let model = match args.model {
+        ModelArg::Posix | ModelArg::Strict => FileModel::Posix,
+        ModelArg::Ext4 => FileModel::Ext4,
+        ModelArg::Xfs => FileModel::Xfs,
+    };
+    if model != FileModel::default() {
+        writeln!(text, "model = \"{model}\"").expect("a String takes all");
+    }
     if !args.allow_write.is_empty() {
         let folders = args.allow_write.iter().map(|path| whole(path));
         let folders = folders.collect::<Result<Vec<_>, _>>()?.join(":");

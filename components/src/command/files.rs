@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use explode_fuse::{Allowed, Mount};
 use explode_ramdisk::SimFiles;
-use explode_ramdisk::files::Files as _;
+use explode_ramdisk::files::{FileModel, Files as _};
 use explode_runtime::base::{Blame, Mode, OptionDef, Options, StepError, UsageError};
-use explode_runtime::stack::simfiles::{DEVICES, mount_by_nodes, profile};
+use explode_runtime::stack::simfiles::{DEVICES, MODEL, mount_by_nodes, profile};
 use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect};
 use serde::Deserialize;
 
@@ -23,6 +23,7 @@ pub fn def() -> ComponentDef {
     ComponentDef::new(NAME, "simulated files for stacks of shell commands, mounted by FUSE", build)
         .modes([Mode::Mem])
         .options([
+            MODEL,
             OptionDef {
                 name: "allow_write",
                 about: "folders of this machine that the commands may write, with : between them",
@@ -53,18 +54,21 @@ pub fn requirements() -> Result<(), String> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FilesOptions {
+    model: FileModel,
     allow_write: String,
     allow_network: bool,
 }
 
 struct MountedSimFiles {
+    model: FileModel,
     allowed: Allowed,
     first_device: u32,
     mounted: Option<(SimFiles, Mount)>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let FilesOptions { allow_write, allow_network } = options.parse("the component 'files'")?;
+    let FilesOptions { model, allow_write, allow_network } =
+        options.parse("the component 'files'")?;
     let allow_write: Vec<PathBuf> =
         allow_write.split(':').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
     if let Some(path) = allow_write.iter().find(|path| !path.is_dir() || !path.is_absolute()) {
@@ -82,7 +86,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         return Err(UsageError(text));
     }
     let allowed = Allowed { write: allow_write, network: allow_network };
-    Ok(Box::new(MountedSimFiles { allowed, first_device: 0, mounted: None }))
+    Ok(Box::new(MountedSimFiles { model, allowed, first_device: 0, mounted: None }))
 }
 
 /// Returns the name of the mount of a component, the same in the live stack and in those of crash
@@ -96,7 +100,7 @@ fn name(first_device: u32) -> String {
 
 impl Component for MountedSimFiles {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let files = mount_by_nodes(below)?;
+        let files = mount_by_nodes(self.model, below)?;
         let mount = Mount::new(files.clone(), &name(below.first_device), &self.allowed);
         let mount = mount.map_err(|error| {
             let text = format!("the simulated files cannot be mounted through FUSE: {error}");
@@ -117,7 +121,7 @@ impl Component for MountedSimFiles {
     }
 
     fn facts(&self) -> Facts {
-        Facts::default().devices(DEVICES).promises(profile(false)).confines_commands()
+        Facts::default().devices(DEVICES).promises(profile(self.model, false)).confines_commands()
     }
 
     fn abilities(&self) -> Abilities<'_> {

@@ -53,6 +53,10 @@ pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
             words(7, &[name.len() as u64]);
             hash.update(name.as_bytes());
         }
+        Event::Append { dev, sector, data } => {
+            words(8, &[u64::from(*dev), *sector, data.len() as u64]);
+            hash.update(data);
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn summarise(event: &Event, describe_sector: DescribeSector<'_>) -> E
     match event {
         Event::Dirty { dev, sector, data } => on("dirty", *dev, *sector, data.len() as u64),
         Event::Clean { dev, sector, len } => on("clean", *dev, *sector, *len),
+        Event::Append { dev, sector, data } => on("append", *dev, *sector, data.len() as u64),
         Event::Lock { dev, sector, len } => on("lock", *dev, *sector, *len),
         Event::Unlock { dev, sector, len } => on("unlock", *dev, *sector, *len),
         Event::Submit { id, dev, sector, payload, flags } => {
@@ -96,7 +97,9 @@ const EVENTS: usize = 100_000;
 fn line(event: &Event) -> String {
     let short = summary_line(event);
     match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+        Event::Dirty { data, .. }
+        | Event::Append { data, .. }
+        | Event::Submit { payload: Payload::Data(data), .. } => {
             format!("{short}, contents {:08x}", xxh3_64(data) as u32)
         }
         _ => short,

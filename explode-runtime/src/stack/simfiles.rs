@@ -1,11 +1,11 @@
-//! Simulated files under the model `posix` (fault-model.md, section 7): a leaf that offers files.
+//! Simulated files (fault-model.md, section 7; file-models.md): a leaf that offers files.
 
 mod profile;
 
 use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
-use explode_ramdisk::files::{Files, Granule};
+use explode_ramdisk::files::{FileModel, Files, Granule};
 
 pub use self::profile::profile;
 use super::abilities::{Abilities, Inspect};
@@ -23,7 +23,7 @@ pub const NAME: &str = "simfiles";
 pub fn def() -> ComponentDef {
     ComponentDef::new(NAME, "simulated files that promise what POSIX does, and no more", build)
         .modes([Mode::Mem])
-        .options([MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC])
+        .options([MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC, MODEL])
 }
 
 const SYNC: OptionDef = OptionDef {
@@ -32,19 +32,41 @@ const SYNC: OptionDef = OptionDef {
     default: "false",
 };
 
+/// The option that names the model of simulated files.
+pub const MODEL: OptionDef = OptionDef {
+    name: "model",
+    about: "the order in which changes become durable: posix, ext4, xfs",
+    default: "posix",
+};
+
+/// Returns the model that the options name.
+///
+/// # Errors
+/// There is no such model.
+fn model(options: &Options) -> Result<FileModel, UsageError> {
+    options.one_of("model", &FileModel::ALL.map(|model| (model.as_str(), model)))
+}
+
 /// The number of devices. Every inode is a device.
 pub const DEVICES: u32 = 1 << 20;
 
 struct SimFilesComponent {
     media: MediaFaults,
     sync: bool,
+    model: FileModel,
     files: Option<Rc<SimFiles>>,
     first_device: u32,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let (media, sync) = (MediaFaults::of(options)?, options.bool("sync", false)?);
-    Ok(Box::new(SimFilesComponent { media, sync, files: None, first_device: 0 }))
+    let model = model(options)?;
+    if model != FileModel::Posix && !media.is_sound() {
+        let text = "simfiles: faults of the medium are simulated under the model posix only; omit \
+                    the model, or the faults";
+        return Err(UsageError(text.to_owned()));
+    }
+    Ok(Box::new(SimFilesComponent { media, sync, model, files: None, first_device: 0 }))
 }
 
 /// Returns the unit that a crash keeps or loses whole: the block, or the sector if sectors can
@@ -61,15 +83,16 @@ fn granule(rules: &DeviceRules) -> Granule {
 ///
 /// # Errors
 /// The devices hold contents that no crash can leave.
-pub fn mount_by_nodes(below: &Below<'_>) -> Result<SimFiles, StepError> {
+pub fn mount_by_nodes(model: FileModel, below: &Below<'_>) -> Result<SimFiles, StepError> {
     let storage = below.devices.storage()?.clone();
-    Ok(SimFiles::mount_by_nodes(storage, below.first_device, granule(&below.rules))?)
+    Ok(SimFiles::mount_by_nodes(model, storage, below.first_device, granule(&below.rules))?)
 }
 
 impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         let storage = below.devices.storage()?.clone();
-        let files = SimFiles::mount(storage, below.first_device, granule(&below.rules))?;
+        let granule = granule(&below.rules);
+        let files = SimFiles::mount_as(self.model, storage, below.first_device, granule)?;
         self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
         self.first_device = below.first_device;
         Ok(())
@@ -88,7 +111,7 @@ impl Component for SimFilesComponent {
     }
 
     fn facts(&self) -> Facts {
-        Facts::default().devices(DEVICES).promises(profile(self.sync)).media(self.media)
+        Facts::default().devices(DEVICES).promises(profile(self.model, self.sync)).media(self.media)
     }
 
     fn abilities(&self) -> Abilities<'_> {

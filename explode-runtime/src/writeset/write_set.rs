@@ -81,6 +81,9 @@ impl WriteSet {
                 self.found_or_appended(*dev, *sector, &Payload::Data(data.clone()));
             }
             Event::Clean { dev, sector, len } => self.clean(*dev, &sectors(*sector, *len)),
+            Event::Append { dev, sector, data } => {
+                self.durable.disk_mut(*dev).write(*sector, data);
+            }
             Event::Lock { dev, sector, len } => self.lock(*dev, sectors(*sector, *len)),
             Event::Unlock { dev, sector, len } => self.unlock(*dev, sectors(*sector, *len)),
             Event::Submit { id, dev, sector, payload, flags } => {
@@ -143,6 +146,7 @@ impl WriteSet {
     fn is_out_of_reach(&self, event: &Event) -> bool {
         let (Event::Dirty { dev, .. }
         | Event::Clean { dev, .. }
+        | Event::Append { dev, .. }
         | Event::Lock { dev, .. }
         | Event::Unlock { dev, .. }
         | Event::Submit { dev, .. }

@@ -27,11 +27,23 @@ impl Tree {
             return Err(Errno::EINVAL);
         }
         let whole = self.granule.around(offset..end) == (offset..end);
+        let has_journal = self.journal.is_some();
         match how {
+            Fallocate::CollapseRange | Fallocate::InsertRange if has_journal => {
+                Err(Errno::EOPNOTSUPP)
+            }
             Fallocate::KeepSize => Ok(()),
             Fallocate::Allocate if end <= size => Ok(()),
             Fallocate::Allocate => self.resize(file, end),
             Fallocate::PunchHole if offset >= size => Ok(()),
+            Fallocate::PunchHole if has_journal => {
+                self.cut(file, offset..end);
+                Ok(())
+            }
+            Fallocate::ZeroRange if has_journal => {
+                self.cut(file, offset..end);
+                self.resize(file, size.max(end))
+            }
             Fallocate::PunchHole => {
                 self.write(file, offset, &vec![0; (end.min(size) - offset) as usize])
             }

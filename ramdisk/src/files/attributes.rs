@@ -65,7 +65,7 @@ impl Tree {
         let mut bytes = [&(target.len() as u16).to_le_bytes(), target.as_bytes()].concat();
         bytes.resize(bytes.len().next_multiple_of(SECTOR_BYTES), 0);
         let number = self.create(place, FileKind::Symlink, born)?;
-        self.dirty(number, 0, bytes.into());
+        self.put(number, 0, bytes.into());
         Ok(number)
     }
 
@@ -161,8 +161,12 @@ impl Tree {
 
     /// Changes a sector of attributes. The caller has checked that the parts fit.
     fn dirty_attribute(&mut self, number: InodeNumber, at: u64, parts: &[&[u8]]) {
+        let bytes = sector(parts).expect("it fits");
+        if self.journal.is_some() {
+            return self.put(number, at, bytes);
+        }
         self.inode_mut(number).dirty_attributes.insert(at);
-        self.storage.dirty(self.device(number), at, sector(parts).expect("it fits"));
+        self.storage.dirty(self.device(number), at, bytes);
     }
 }
 

@@ -11,6 +11,7 @@ use nix::errno::Errno;
 
 use super::Result;
 use super::inode::{InodeBody, InodeNumber, SIZE_SECTOR};
+use super::journal::Cut;
 use super::runs::Runs;
 use super::tree::Tree;
 use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
@@ -39,10 +40,46 @@ impl Tree {
         let size = self.inode(file).size();
         let range = self.granule.around(offset..end);
         let bytes = self.patched(file, range.clone(), offset, data)?;
+        if self.journal.is_some() {
+            return self.write_journalled(file, range, &bytes, end);
+        }
         self.clear_gap(file, size..range.start)?;
         self.dirty(file, range.start / SECTOR, bytes);
         self.set_size(file, size.max(end));
         Ok(())
+    }
+
+    /// Writes whole granules of a file. The journal notes them. Bytes beyond the size are zeroes.
+    fn write_journalled(
+        &mut self,
+        file: InodeNumber,
+        range: Range<u64>,
+        bytes: &Bytes,
+        end: u64,
+    ) -> Result<()> {
+        let before = self.inode(file).size();
+        let size = before.max(end);
+        let dev = self.device(file);
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.may_hold(range.end)?;
+        self.storage.remember(dev, range.start / SECTOR, bytes);
+        journal.write(file, range.start, bytes, size, size > before);
+        if let InodeBody::File { size: had } = &mut self.inode_mut(file).body {
+            *had = size;
+        }
+        self.storage.remember(dev, SIZE_SECTOR, &size_sector(size));
+        Ok(())
+    }
+
+    /// Makes a range of a file zeroes, without a change of its size, as a change of the journal.
+    pub(super) fn cut(&mut self, file: InodeNumber, range: Range<u64>) {
+        let cut = Cut { file, start: range.start, end: range.end };
+        self.journal.iter_mut().for_each(|journal| journal.cut(cut));
+    }
+
+    /// Makes the size of a file part of the call.
+    pub(super) fn put_size(&mut self, file: InodeNumber) {
+        self.put(file, SIZE_SECTOR, size_sector(self.inode(file).size()));
     }
 
     /// Sets the size of a file. `EFBIG` beyond the largest file, `EIO` if the granule at the old
@@ -51,21 +88,27 @@ impl Tree {
         if size > self.granule.most() {
             return Err(Errno::EFBIG);
         }
-        self.clear_gap(file, self.inode(file).size()..size)?;
+        let before = self.inode(file).size();
+        if self.journal.is_some() && size < before {
+            self.cut(file, size..u64::MAX);
+        }
+        self.clear_gap(file, before..size)?;
         self.set_size(file, size);
         Ok(())
     }
 
     fn set_size(&mut self, file: InodeNumber, new: u64) {
+        let has_journal = self.journal.is_some();
         let inode = self.inode_mut(file);
         let InodeBody::File { size } = &mut inode.body else { return };
         if std::mem::replace(size, new) == new {
             return;
         }
+        if has_journal {
+            return self.put_size(file);
+        }
         inode.dirty_size = true;
-        let mut sector = ZERO_SECTOR;
-        sector[..size_of::<u64>()].copy_from_slice(&new.to_le_bytes());
-        self.storage.dirty(self.device(file), SIZE_SECTOR, Bytes::copy_from_slice(&sector));
+        self.storage.dirty(self.device(file), SIZE_SECTOR, size_sector(new));
     }
 
     /// Returns the visible bytes of a range of a file, with `data` over them from byte `offset` on.
@@ -117,4 +160,11 @@ impl Tree {
         }
         runs
     }
+}
+
+/// Returns a sector with a size.
+fn size_sector(size: u64) -> Bytes {
+    let mut sector = ZERO_SECTOR;
+    sector[..size_of::<u64>()].copy_from_slice(&size.to_le_bytes());
+    Bytes::copy_from_slice(&sector)
 }

@@ -12,9 +12,10 @@ use nix::errno::Errno;
 use super::access::Access;
 use super::granule::Granule;
 use super::inode::{DirEntry, Directory, Inode, InodeBody, InodeNumber, SIZE_SECTOR};
+use super::journal::Journal;
 use super::slot::Slot;
 use super::tree::{INODES, ROOT, Tree};
-use super::{FileKind, Result, slot};
+use super::{FileKind, FileModel, Result, slot};
 use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
 
 impl Tree {
@@ -23,9 +24,17 @@ impl Tree {
     ///
     /// If the reads are `noted`, the whole tree counts as read. Otherwise the caller notes each
     /// part when it uses it.
-    pub fn load(storage: Storage, base: u32, granule: Granule, noted: bool) -> Result<Tree> {
+    pub fn load(
+        storage: Storage,
+        base: u32,
+        granule: Granule,
+        noted: bool,
+        model: FileModel,
+    ) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
+        let journal =
+            model.has_journal().then(|| Journal::open(&storage, base, granule, model));
         let image = storage.peek();
         let born = Access::of_new(FileKind::Directory);
         let root = Inode { links: 1, ..Inode::new(FileKind::Directory, born) };
@@ -64,7 +73,7 @@ impl Tree {
             .filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
         let highest =
             used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
-        Ok(Tree { storage, base, granule, inodes, next: highest + 1, noted })
+        Ok(Tree { storage, base, granule, inodes, next: highest + 1, noted, journal })
     }
 }
 

@@ -6,7 +6,7 @@ use super::access::Access;
 use super::granule::Granule;
 use super::inode::InodeNumber;
 use super::tree::{ROOT, Tree, TreePosition};
-use super::{Fd, FileKind, OpenFlags, Result, Stat, Synced};
+use super::{Fd, FileKind, FileModel, OpenFlags, Result, Stat, Synced};
 use crate::Storage;
 
 /// The tree and its open handles.
@@ -33,9 +33,10 @@ impl MountedSimFiles {
         base: u32,
         granule: Granule,
         noted: bool,
+        model: FileModel,
     ) -> Result<MountedSimFiles> {
         Ok(MountedSimFiles {
-            tree: Tree::load(storage, base, granule, noted)?,
+            tree: Tree::load(storage, base, granule, noted, model)?,
             synchronous: false,
             open: Vec::new(),
         })
@@ -150,6 +151,11 @@ impl MountedSimFiles {
                 _ => {}
             },
             None => {}
+        }
+        let journal = self.tree.journal.as_ref();
+        let allocates = journal.is_some_and(|journal| journal.model.allocates_at_rename());
+        if allocates && new.inode.is_some() && kind == FileKind::File {
+            self.tree.put_size(moved);
         }
         self.tree.point(new, Some(moved))?;
         self.tree.point(old, None)

@@ -13,7 +13,7 @@ use super::access::Access;
 use super::granule::Granule;
 use super::mounted::MountedSimFiles;
 use super::{
-    Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
+    Fallocate, Fd, FileKind, FileModel, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
 use crate::Storage;
 
@@ -31,8 +31,7 @@ impl SimFiles {
     /// `EINVAL` if the granule is not whole sectors or the device numbers do not fit into 32 bits.
     /// `EIO` for contents that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
-        let mounted = MountedSimFiles::new(storage, base, granule, true)?;
-        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
+        SimFiles::mount_as(FileModel::Posix, storage, base, granule)
     }
 
     /// Mounts like [`mount`](SimFiles::mount), for a user that makes the calls on nodes only
@@ -40,8 +39,27 @@ impl SimFiles {
     /// counts as read.
     ///
     /// The errors are those of a mount.
-    pub fn mount_by_nodes(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
-        let mounted = MountedSimFiles::new(storage, base, granule, false)?;
+    pub fn mount_by_nodes(
+        model: FileModel,
+        storage: Storage,
+        base: u32,
+        granule: Granule,
+    ) -> Result<SimFiles> {
+        let mounted = MountedSimFiles::new(storage, base, granule, false, model)?;
+        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
+    }
+
+    /// Mounts like [`mount`](SimFiles::mount) a file system with the order of changes of a model.
+    /// Contents that a crash has left must be of the same model.
+    ///
+    /// The errors are those of a mount.
+    pub fn mount_as(
+        model: FileModel,
+        storage: Storage,
+        base: u32,
+        granule: Granule,
+    ) -> Result<SimFiles> {
+        let mounted = MountedSimFiles::new(storage, base, granule, true, model)?;
         Ok(SimFiles(Rc::new(RefCell::new(mounted))))
     }
 
@@ -84,6 +102,7 @@ impl SimFiles {
     ) -> Result<T> {
         let mut mounted = self.0.borrow_mut();
         let done = call(&mut mounted);
+        mounted.tree.end_of_call();
         mounted.tree.storage.operation(name);
         if mounted.synchronous {
             mounted.tree.sync_all();

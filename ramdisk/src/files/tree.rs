@@ -21,6 +21,7 @@ use nix::errno::Errno;
 use super::access::Access;
 use super::granule::Granule;
 use super::inode::{Directory, Inode, InodeBody, InodeNumber};
+use super::journal::{Journal, Touch};
 use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
@@ -40,6 +41,8 @@ pub struct Tree {
     pub(super) next: InodeNumber,
     /// True if the whole tree counts as read since it was loaded.
     pub(super) noted: bool,
+    /// The journal of a model that orders changes. `None` for the model `posix`.
+    pub(super) journal: Option<Journal>,
 }
 
 /// The end of a path: a name in a directory that leads to an inode or nowhere.
@@ -128,6 +131,7 @@ impl Tree {
         born: Access,
     ) -> Result<InodeNumber> {
         let number = self.make(kind, born)?;
+        self.touch(number, Touch::Data);
         self.point(place, Some(number))?;
         Ok(number)
     }
@@ -138,7 +142,8 @@ impl Tree {
         if !self.noted {
             self.storage.note(ReadRange::HighestName { base: self.base });
         }
-        if self.next >= INODES {
+        // The last number is that of the journal.
+        if self.next >= INODES - 1 {
             return Err(Errno::ENOSPC);
         }
         let number = self.next;
@@ -157,18 +162,42 @@ impl Tree {
             let inode = self.inode_mut(before);
             inode.links -= 1;
             inode.lingers_in.insert(at);
+            self.touch(before, Touch::Attributes);
         }
         let bytes = match target {
             None => slot::nothing(),
             Some(number) => {
+                self.touch(number, Touch::Attributes);
                 let inode = self.inode_mut(number);
                 inode.links += 1;
                 let (kind, born) = (inode.kind(), inode.born);
                 slot::encode(&Slot { kind, inode: number, born, name })
             }
         };
-        self.dirty(at, sector, bytes);
+        self.put(at, sector, bytes);
         Ok(())
+    }
+
+    fn touch(&mut self, number: InodeNumber, what: Touch) {
+        self.journal.iter_mut().for_each(|journal| journal.touch(number, what));
+    }
+
+    /// Changes sectors that do not hold contents of files. With a journal the change is part of the
+    /// call.
+    pub fn put(&mut self, number: InodeNumber, sector: u64, bytes: Bytes) {
+        let dev = self.device(number);
+        match &mut self.journal {
+            None => self.dirty(number, sector, bytes),
+            Some(journal) => {
+                self.storage.remember(dev, sector, &bytes);
+                journal.change(number, sector, bytes);
+            }
+        }
+    }
+
+    /// Ends a call.
+    pub fn end_of_call(&mut self) {
+        self.journal.iter_mut().for_each(Journal::commit);
     }
 
     /// Returns the device of an inode.
@@ -185,6 +214,9 @@ impl Tree {
 
     /// Makes the contents and size, or the names, and the attributes of an inode durable.
     pub fn sync(&mut self, number: InodeNumber) {
+        if self.journal.is_some() {
+            return self.sync_journal(|journal| journal.sync(number, Touch::Attributes));
+        }
         let dirty = self.inode_mut(number).take_dirty();
         self.write_back(number, dirty);
         if let InodeBody::Directory(directory) = &mut self.inode_mut(number).body {
@@ -195,6 +227,9 @@ impl Tree {
 
     /// Makes the contents and the size of a file durable.
     pub fn sync_data(&mut self, file: InodeNumber) {
+        if self.journal.is_some() {
+            return self.sync_journal(|journal| journal.sync(file, Touch::Data));
+        }
         let dirty = self.inode_mut(file).take_dirty_data();
         self.write_back(file, dirty);
     }
@@ -212,8 +247,30 @@ impl Tree {
         self.storage.complete(id, false);
     }
 
+    /// Syncs through the journal. Once it has no change that a crash can lose, no removed name can
+    /// come back.
+    fn sync_journal(&mut self, sync: impl FnOnce(&mut Journal) -> bool) {
+        if !self.journal.as_mut().is_some_and(sync) {
+            return;
+        }
+        let directories: Vec<InodeNumber> = self.inodes.keys().copied().collect();
+        for number in directories {
+            let body = self.inodes.get_mut(&number).map(|inode| &mut inode.body);
+            if let Some(InodeBody::Directory(directory)) = body {
+                let removed = std::mem::take(&mut directory.removed);
+                self.settle(number, removed);
+            }
+        }
+    }
+
     /// Makes every change durable, device by device.
     pub fn sync_all(&mut self) {
+        if self.journal.is_some() {
+            return self.sync_journal(|journal| {
+                journal.sync_all();
+                true
+            });
+        }
         let dirty = self.inodes.iter().filter(|(_, inode)| inode.is_dirty());
         for number in dirty.map(|(number, _)| *number).collect::<Vec<_>>() {
             // The sync of one inode may forget later ones.
@@ -228,6 +285,7 @@ impl Tree {
         let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else {
             return;
         };
+        self.journal.iter_mut().for_each(|journal| journal.forget(number));
         for run in inode.take_dirty() {
             let len = (run.end - run.start) * SECTOR_BYTES as u64;
             self.storage.clean(self.base + number, run.start, len);

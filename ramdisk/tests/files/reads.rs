@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use explode_ramdisk::files::Granule;
+use explode_ramdisk::files::{FileModel, Granule};
 use explode_ramdisk::{Event, Image, ReadRange, Recording, SimFiles, Storage, Values};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -21,7 +21,7 @@ type Outcome = (String, Vec<Event>, Vec<ReadRange>);
 fn outcome_by_nodes(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
-    let files = SimFiles::mount_by_nodes(storage.clone(), BASE, Granule(granule)).unwrap();
+    let files = SimFiles::mount_by_nodes(FileModel::Posix, storage.clone(), BASE, Granule(granule)).unwrap();
     let answers: Vec<String> =
         ops.iter().map(|op| format!("{:?}", call_by_nodes(&files, op))).collect();
     let reads = storage.take_reads().expect("the image was not asked for");

@@ -169,7 +169,9 @@ fn read(path: &Path, limits: LogLimits) -> Result<(&'static str, Numbered), Read
 /// Checks that an event lies within its device. Returns the device if the event names one.
 fn check_range(event: &Event, size: u64) -> Result<Option<u32>, String> {
     let (dev, sector, len) = match event {
-        Event::Dirty { dev, sector, data } => (*dev, *sector, data.len() as u64),
+        Event::Dirty { dev, sector, data } | Event::Append { dev, sector, data } => {
+            (*dev, *sector, data.len() as u64)
+        }
         Event::Clean { dev, sector, len }
         | Event::Lock { dev, sector, len }
         | Event::Unlock { dev, sector, len } => (*dev, *sector, *len),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use explode_ramdisk::{Event, Image, Payload, ReadRange, Values};
+use explode_ramdisk::{Event, Image, ImageView, Payload, ReadRange, Values};
 
 use super::{KnownVerdict, ReadTree};
 use crate::dedup::KeyHasherBuilder;
@@ -30,7 +30,7 @@ impl EquivalenceForest {
 
     /// Returns a known verdict in this tree that also holds for the image.
     pub fn find(&mut self, tree: u128, image: &Image) -> Option<KnownVerdict> {
-        self.trees.get(&tree)?.find(image, &mut self.values).cloned()
+        self.trees.get(&tree)?.find(&ImageView::of(image), &mut self.values).cloned()
     }
 
     /// Inserts the verdict of a check and its reads into this tree.
@@ -39,8 +39,9 @@ impl EquivalenceForest {
         if self.bytes + recovery + reads.len() * NODE_BYTES > MEMORY_BYTES {
             self.clear();
         }
+        let view = ImageView::of(image);
         let nodes =
-            self.trees.entry(tree).or_default().insert(image, reads, answer, &mut self.values);
+            self.trees.entry(tree).or_default().insert(&view, reads, answer, &mut self.values);
         self.bytes += nodes * NODE_BYTES + recovery;
     }
 }
@@ -48,9 +49,9 @@ impl EquivalenceForest {
 /// Returns the memory of an event in bytes.
 fn bytes(event: &Event) -> usize {
     let data = match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
-            data.len()
-        }
+        Event::Dirty { data, .. }
+        | Event::Append { data, .. }
+        | Event::Submit { payload: Payload::Data(data), .. } => data.len(),
         _ => 0,
     };
     size_of::<Event>() + data

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use explode_ramdisk::{Image, ReadRange, Values};
+use explode_ramdisk::{ImageView, ReadRange, Values};
 
 use super::KnownVerdict;
 use crate::dedup::KeyHasherBuilder;
@@ -30,7 +30,7 @@ enum ReadNode {
 
 impl ReadTree {
     /// Returns a known verdict that also holds for this image.
-    pub fn find(&self, image: &Image, values: &mut Values) -> Option<&KnownVerdict> {
+    pub fn find(&self, image: &ImageView<'_>, values: &mut Values) -> Option<&KnownVerdict> {
         let mut at = 0;
         loop {
             match self.nodes.get(at as usize)? {
@@ -45,7 +45,7 @@ impl ReadTree {
     /// Inserts the verdict of a check of `image` and its reads. Returns the number of new nodes.
     pub fn insert(
         &mut self,
-        image: &Image,
+        image: &ImageView<'_>,
         reads: &[ReadRange],
         answer: KnownVerdict,
         values: &mut Values,
@@ -87,7 +87,7 @@ impl ReadTree {
     fn grow(
         &mut self,
         from: Option<u128>,
-        image: &Image,
+        image: &ImageView<'_>,
         left: Vec<ReadRange>,
         answer: KnownVerdict,
         values: &mut Values,
@@ -120,7 +120,7 @@ fn edge(node: u32, value: u128) -> u128 {
 mod tests {
     use std::sync::Arc;
 
-    use explode_ramdisk::{Disk, Identity, SECTOR_BYTES};
+    use explode_ramdisk::{Disk, Identity, Image, SECTOR_BYTES};
     use proptest::prelude::*;
 
     use super::*;
@@ -146,12 +146,12 @@ mod tests {
     }
 
     fn outcome(tree: &ReadTree, bytes: &[u8]) -> Option<DiskVerdict> {
-        tree.find(&image(bytes), &mut Values::default()).map(|answer| answer.verdict.clone())
+        tree.find(&ImageView::of(&image(bytes)), &mut Values::default()).map(|answer| answer.verdict.clone())
     }
 
     fn insert(tree: &mut ReadTree, bytes: &[u8], reads: &[u64], outcome: DiskVerdict) -> usize {
         let reads: Vec<ReadRange> = reads.iter().map(|number| block(*number)).collect();
-        tree.insert(&image(bytes), &reads, answer(outcome), &mut Values::default())
+        tree.insert(&ImageView::of(&image(bytes)), &reads, answer(outcome), &mut Values::default())
     }
 
     #[test]
@@ -194,8 +194,8 @@ mod tests {
         insert(&mut tree, &[1], &[0], DiskVerdict::Ok);
         let more = KnownVerdict { recovery: Some(Arc::default()), ..answer(DiskVerdict::Ok) };
         assert!(!answer(DiskVerdict::Ok).is_enough(true) && more.is_enough(true));
-        tree.insert(&image(&[1]), &[block(0)], more, &mut Values::default());
-        let found = tree.find(&image(&[1]), &mut Values::default()).unwrap();
+        tree.insert(&ImageView::of(&image(&[1])), &[block(0)], more, &mut Values::default());
+        let found = tree.find(&ImageView::of(&image(&[1])), &mut Values::default()).unwrap();
         assert!(found.is_enough(true));
     }
 

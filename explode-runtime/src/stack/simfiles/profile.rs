@@ -1,5 +1,7 @@
 //! The promises of simulated files, in the words of `docs/model/fault-model.md`, section 7.
 
+use explode_ramdisk::files::FileModel;
+
 use crate::verdict::{Profile, Promise};
 
 /// The source of the quotations.
@@ -57,14 +59,27 @@ const NOT_SYNCHRONOUS: [Line; 2] = [
     ),
 ];
 
+/// The promises of a journal.
+const JOURNAL_KEEPS: [&str; 2] = ["moved-name", "atomic-call"];
+const JOURNAL_SOURCE: &str = "explode, docs/model/file-models.md";
+const JOURNAL_QUOTE: &str = "Each call that changes names, modes or attributes is one change.";
+
 /// Returns the profile of a mount. A promise without a line is kept.
-pub fn profile(sync: bool) -> Profile {
+pub fn profile(model: FileModel, sync: bool) -> Profile {
     let more: &[Line] = if sync { &[] } else { &NOT_SYNCHRONOUS };
     let lines = ALWAYS.iter().chain(more);
     let promises = lines.flat_map(|(words, kept, quote)| {
         words.iter().map(|name| Promise { name, kept: *kept, quote, source: SOURCE })
     });
-    Profile { system: "simulated files, model posix".to_owned(), promises: promises.collect() }
+    let mut promises: Vec<Promise> = promises.collect();
+    if model != FileModel::Posix {
+        let kept = promises.iter_mut().filter(|promise| JOURNAL_KEEPS.contains(&promise.name));
+        for promise in kept {
+            (promise.kept, promise.quote) = (true, JOURNAL_QUOTE);
+            promise.source = JOURNAL_SOURCE;
+        }
+    }
+    Profile { system: format!("simulated files, model {model}"), promises }
 }
 
 #[cfg(test)]
@@ -78,7 +93,7 @@ mod tests {
         let section =
             PAGE.split("\n## 7.").nth(1).and_then(|rest| rest.split("\n## 8.").next()).unwrap();
         let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
-        for Promise { name, quote, .. } in profile(false).promises {
+        for Promise { name, quote, .. } in profile(FileModel::Posix, false).promises {
             assert!(section.contains(quote), "{name}: {quote}");
         }
     }

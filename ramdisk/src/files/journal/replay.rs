@@ -1,0 +1,214 @@
+//! The replay of a journal: from the devices as a crash leaves them to the files that a mount finds.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::layout::{
+    FIRST_RECORD, JOURNAL, MOST_SECTORS, SIZE_TAG, pointed_to, tag_sector, tagged,
+};
+use super::places::Places;
+use super::record::{Change, Cut, Note, Record};
+use crate::files::granule::Granule;
+use crate::files::inode::{InodeNumber, SIZE_SECTOR};
+use crate::{Disk, Image, SECTOR_BYTES};
+
+/// The end of a journal, where a mount continues it.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    /// The sector of the next record.
+    pub sector: u64,
+    /// The number of the next change. All before it are valid.
+    pub changes: u64,
+    /// The number of the next note.
+    pub notes: u64,
+    /// True if the journal has changes that are not valid.
+    pub has_lost: bool,
+    /// The generations of the granules of files that were cut.
+    pub places: BTreeMap<InodeNumber, Places>,
+}
+
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail {
+            sector: FIRST_RECORD,
+            changes: 0,
+            notes: 0,
+            has_lost: false,
+            places: BTreeMap::new(),
+        }
+    }
+}
+
+/// Returns the image in which each journal has been replayed and is gone, as mounts leave it.
+pub fn replayed(image: &Image) -> Cow<'_, Image> {
+    let bases: Vec<u32> = image.devices().filter_map(|dev| base_of(image, dev)).collect();
+    let mut result = Cow::Borrowed(image);
+    for base in bases {
+        result = Cow::Owned(replay(&result, base).0);
+    }
+    result
+}
+
+/// Returns the first device of the files whose journal a device holds. `None` if it holds none.
+fn base_of(image: &Image, dev: u32) -> Option<u32> {
+    image.disk(dev).and_then(pointed_to)?;
+    dev.checked_sub(JOURNAL)
+}
+
+/// Returns the image in which the journal of the files from `base` on has been replayed and is
+/// gone, and the end of the journal.
+pub fn replay(image: &Image, base: u32) -> (Image, Tail) {
+    let mut tail = Tail::default();
+    let journal = image.disk(base + JOURNAL);
+    let Some((journal, (valid, granule))) =
+        journal.and_then(|journal| Some((journal, pointed_to(journal)?)))
+    else {
+        return (image.clone(), tail);
+    };
+    let records = read(journal, &mut tail);
+    let mut replay = Replay { image, base, granule, result: image.clone(), tail };
+    for (record, first_lost) in records.iter().zip(first_lost(&records, valid)) {
+        replay.apply(record, first_lost);
+    }
+    let Replay { mut result, mut tail, .. } = replay;
+    tail.has_lost = tail.changes > valid;
+    tail.changes = tail.changes.min(valid);
+    clear_tags(&mut result, base);
+    (result.without(base + JOURNAL), tail)
+}
+
+fn read(journal: &Disk, tail: &mut Tail) -> Vec<Record> {
+    let mut records = Vec::new();
+    while let Some((record, next)) = Record::decode(journal, tail.sector) {
+        records.push(record);
+        tail.sector = next;
+    }
+    records
+}
+
+/// Returns for each record the number of the first change that is not valid there: the pointer, or
+/// the number of a void record behind it if that is smaller.
+fn first_lost(records: &[Record], valid: u64) -> Vec<u64> {
+    let mut first = valid;
+    let mut each: Vec<u64> = Vec::with_capacity(records.len());
+    for record in records.iter().rev() {
+        if let Record::Void(number) = record {
+            first = first.min(*number);
+        }
+        each.push(first);
+    }
+    each.reverse();
+    each
+}
+
+struct Replay<'a> {
+    /// The devices as they were found. Tags are read here.
+    image: &'a Image,
+    base: u32,
+    granule: Granule,
+    result: Image,
+    tail: Tail,
+}
+
+impl Replay<'_> {
+    /// Applies a record. Changes from the number `first_lost` on are not valid.
+    fn apply(&mut self, record: &Record, first_lost: u64) {
+        match record {
+            Record::Change(change) => {
+                let number = self.tail.changes;
+                self.tail.changes += 1;
+                if number < first_lost {
+                    self.change(change, number + 1);
+                }
+            }
+            Record::Note(note) => {
+                let number = self.next_note();
+                let places = self.tail.places.get(&note.file);
+                let generation = places.map_or(0, |places| places.generation(note.granule));
+                let tag = tag_sector(note.generation, note.granule);
+                if generation == note.generation
+                    && tag.is_some_and(|tag| self.tag(note.file, tag) == Some(number))
+                {
+                    self.fill(note);
+                }
+            }
+            Record::Size { file, size } => {
+                let number = self.next_note();
+                if self.tag(*file, SIZE_TAG) == Some(number) {
+                    self.grow(*file, *size);
+                }
+            }
+            Record::Void(number) => self.tail.changes = *number,
+        }
+    }
+
+    fn next_note(&mut self) -> u64 {
+        let number = self.tail.notes;
+        self.tail.notes += 1;
+        number
+    }
+
+    fn tag(&self, file: InodeNumber, sector: u64) -> Option<u64> {
+        tagged(self.image.disk(self.base + file), sector)
+    }
+
+    fn change(&mut self, change: &Change, generation: u64) {
+        for cut in &change.cuts {
+            cut_out(self.result.disk_mut(self.base + cut.file), cut);
+            let places = self.tail.places.entry(cut.file).or_default();
+            places.cut(cut, self.granule, generation);
+        }
+        for sector in &change.sectors {
+            let disk = self.result.disk_mut(self.base + sector.inode);
+            disk.write(sector.sector, &sector.bytes);
+        }
+    }
+
+    fn fill(&mut self, note: &Note) {
+        let sector = note.granule * u64::from(self.granule.0) / SECTOR_BYTES as u64;
+        let end = sector + u64::from(self.granule.0) / SECTOR_BYTES as u64;
+        let disk = self.result.disk_mut(self.base + note.file);
+        disk.write(sector, &note.bytes);
+        disk.write_zeroes(sector + (note.bytes.len() / SECTOR_BYTES) as u64..end);
+        self.grow(note.file, note.size);
+    }
+
+    fn grow(&mut self, file: InodeNumber, size: u64) {
+        let disk = self.result.disk_mut(self.base + file);
+        let mut sector: [u8; SECTOR_BYTES] =
+            disk.sector(SIZE_SECTOR).try_into().expect("a sector has 512 bytes");
+        let (before, _) = sector.split_first_chunk_mut::<8>().expect("a sector has 8 bytes");
+        if u64::from_le_bytes(*before) < size {
+            *before = size.to_le_bytes();
+            disk.write(SIZE_SECTOR, &sector);
+        }
+    }
+}
+
+/// Writes zeroes to a range of bytes, up to the last byte that is in use.
+pub fn cut_out(disk: &mut Disk, cut: &Cut) {
+    let sector_bytes = SECTOR_BYTES as u64;
+    let used: Vec<u64> = disk
+        .used_sectors(cut.start / sector_bytes..cut.end.div_ceil(sector_bytes).min(SIZE_SECTOR))
+        .collect();
+    for sector in used {
+        let first = sector * sector_bytes;
+        let mut bytes = disk.sector(sector).to_vec();
+        let from = cut.start.saturating_sub(first).min(sector_bytes) as usize;
+        let to = (cut.end - first).min(sector_bytes) as usize;
+        bytes[from..to].fill(0);
+        disk.write(sector, &bytes);
+    }
+}
+
+/// Removes the tags of all files.
+fn clear_tags(image: &mut Image, base: u32) {
+    let files: Vec<u32> =
+        image.devices().filter(|dev| (base..base + JOURNAL).contains(dev)).collect();
+    for dev in files {
+        let has_tags = |disk: &Disk| disk.used_sectors(SIZE_TAG..MOST_SECTORS).next().is_some();
+        if image.disk(dev).is_some_and(has_tags) {
+            image.disk_mut(dev).write_zeroes(SIZE_TAG..MOST_SECTORS);
+        }
+    }
+}
