@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use self::layout::{JOURNAL, POINTER, SIZE_TAG, pointer, tag, tag_sector};
+use self::layout::{FIRST_RECORD, JOURNAL, POINTER, SIZE_TAG, pointer, tag, tag_sector};
 pub use self::record::Cut;
 use self::record::{Change, Note, Record, SectorChange};
 pub use self::replay::replayed;
@@ -204,16 +204,25 @@ impl Journal {
         if !self.is_used {
             self.is_used = true;
             self.storage.note(ReadRange::Journal { base: self.base });
+            if self.tail.sector == FIRST_RECORD {
+                self.append_at(POINTER, pointer(self.tail.changes, self.granule));
+            }
             if std::mem::take(&mut self.tail.has_lost) {
-                self.append_bytes(Record::Void(self.tail.changes).encode());
+                self.append_next(&Record::Void(self.tail.changes));
             }
         }
-        self.append_bytes(record.encode());
+        self.append_next(record);
     }
 
-    fn append_bytes(&mut self, data: Bytes) {
-        let (dev, sector) = (self.device(), self.tail.sector);
+    fn append_next(&mut self, record: &Record) {
+        let data = record.encode();
+        let sector = self.tail.sector;
         self.tail.sector += (data.len() / SECTOR_BYTES) as u64;
+        self.append_at(sector, data);
+    }
+
+    fn append_at(&self, sector: u64, data: Bytes) {
+        let dev = self.device();
         self.storage.log_hidden(dev, |_| Event::Append { dev, sector, data });
     }
 
