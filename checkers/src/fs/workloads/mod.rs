@@ -16,12 +16,13 @@
 
 mod alphabet;
 mod count;
+mod possible;
 mod renamed;
 mod swarm;
 #[cfg(test)]
 mod tests;
 
-use explode_ramdisk::files::{Fd, Files, FsAbility, FsCall, OpenFiles, Session, WriteMethod};
+use explode_ramdisk::files::{Fd, FileModel, Files, FsAbility, FsCall, OpenFiles, Session, WriteMethod};
 use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,
@@ -41,6 +42,7 @@ use super::start::Start;
 use super::topology::{self, Limits, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
+use possible::{Follower, KeptOpen, OF_MODEL, Step};
 use renamed::{MOVED, RenamedFiles};
 use swarm::{SUBSETS, Subset};
 
@@ -104,6 +106,12 @@ pub fn def() -> CheckerDef {
                     long workloads with --strategy random",
             default: "false",
         },
+        OptionDef {
+            name: "model",
+            about: "each state must be one that simulated files with this model can have, too: \
+                    none, posix, ext4, xfs",
+            default: "none",
+        },
         UNSYNCED,
         COPIES,
         EXCHANGE,
@@ -132,6 +140,8 @@ struct Workloads {
     /// True if the system's directories can stay open.
     opens_directories: bool,
     open: OpenFiles,
+    /// The states of a model. `None` if they do not matter.
+    follower: Option<Follower>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
@@ -145,6 +155,13 @@ fn limits(alphabet: Alphabet, options: &Options) -> Result<Limits, UsageError> {
         "alphabet" => Ok(limits),
         _ => Ok(Limits { calls: Groups::given(options)?, ..limits }),
     }
+}
+
+/// Returns the follower with the model that the options name.
+fn follower(options: &Options) -> Result<Option<Follower>, UsageError> {
+    let models = FileModel::ALL.map(|model| (model.as_str(), Some(model)));
+    let words: Vec<_> = [("none", None)].into_iter().chain(models).collect();
+    Ok(options.one_of("model", &words)?.map(Follower::new))
 }
 
 fn made(options: &Options) -> Result<Workloads, UsageError> {
@@ -175,6 +192,7 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         keeps_moved: false,
         opens_directories: true,
         open: OpenFiles::default(),
+        follower: follower(options)?,
     })
 }
 
@@ -197,6 +215,7 @@ impl Workloads {
         }
         if start.is_committed() {
             files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
+            self.step(|| Step::Sync);
             self.state.history.now.sync(&self.state.fs);
             self.state.history.begin();
             self.renamed.now.sync(&self.state.fs);
@@ -208,27 +227,39 @@ impl Workloads {
         Ok(())
     }
 
+    /// Adds a step for the states of a model.
+    fn step(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(follower) = &mut self.follower {
+            follower.step(step());
+        }
+    }
+
     /// Opens all files, if the workload begins with open files.
     fn open_all(&mut self, files: &dyn Files) -> Result<(), StepError> {
-        let mut session = Session::new(files);
-        let is_open = self.start.is_some_and(Start::is_open);
+        let kept = self.kept_open();
+        let failed = |(path, errno)| StepError::new(format!("open {path}: {errno}"));
+        self.open = kept.open(files).map_err(failed)?;
+        self.step(|| Step::Open(kept));
+        Ok(())
+    }
+
+    /// Returns the files that stay open from the start on.
+    fn kept_open(&self) -> KeptOpen {
+        let second_names = second_names(&self.state.fs).collect();
+        let mut kept = KeptOpen { second_names, ..KeptOpen::default() };
+        if !self.start.is_some_and(Start::is_open) {
+            return kept;
+        }
         let fs = &self.state.fs;
-        for (path, _) in fs.paths().into_iter().filter(|(_, id)| is_open && fs.is_file(*id)) {
-            for method in open_methods(self.state.limits.calls) {
-                let failed = |errno| StepError::new(format!("open {path} {method:?}: {errno}"));
-                session.open_for(&path, method).map_err(failed)?;
+        for (path, id) in fs.paths() {
+            if fs.is_file(id) {
+                let methods = open_methods(self.state.limits.calls);
+                kept.files.extend(methods.into_iter().map(|method| (path.clone(), method)));
+            } else if fs.is_directory(id) && self.opens_directories {
+                kept.directories.push(path);
             }
         }
-        for (path, other) in second_names(fs) {
-            session.linked_path(&path, &other);
-        }
-        let directories = fs.paths().into_iter().filter(|(_, id)| fs.is_directory(*id));
-        for (path, _) in directories.filter(|_| is_open && self.opens_directories) {
-            let failed = |errno| StepError::new(format!("open {path}: {errno}"));
-            session.open_directory(&path).map_err(failed)?;
-        }
-        self.open = session.leave();
-        Ok(())
+        kept
     }
 
     /// Lets time pass before a call, or not. A file whose times do not change may not be dirty.
@@ -281,6 +312,7 @@ impl Workloads {
         self.open = session.leave();
         match made {
             Ok(()) => {
+                calls.iter().for_each(|call| self.step(|| Step::Call(call.clone())));
                 self.follow(&calls);
                 Ok(true)
             }
@@ -315,6 +347,9 @@ impl Workloads {
         let mut session = Session::resume(files, std::mem::take(&mut self.open));
         let forced = session.make(call);
         self.open = session.leave();
+        if forced.is_ok() {
+            self.step(|| Step::Call(call.clone()));
+        }
         if forced.is_ok() && By::of(call).is_some_and(|by| self.state.counts(by)) {
             self.state.history.now.force(&self.state.fs, call);
             if By::of(call) == Some(By::Sync) {
@@ -364,6 +399,7 @@ impl Checker for Workloads {
             self.time = &[false];
         }
         if self.start.is_some() {
+            self.step(|| Step::Remount);
             let files = stack.files()?;
             return self.open_all(files.as_ref());
         }
@@ -393,6 +429,7 @@ impl Checker for Workloads {
         let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
         let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         let before: Abstract = fs.clone();
+        self.step(|| Step::Begin);
         cx.check_crashes_start(&[]);
         if !self.make(call, files.as_ref())? {
             return Err(CheckError::Stop);
@@ -406,6 +443,7 @@ impl Checker for Workloads {
         if let Some(call) = forcing {
             self.force(call, files.as_ref());
         }
+        self.follower.as_mut().map_or(Ok(()), Follower::compute)?;
         cx.check_crashes_end(self, &[])
     }
 
@@ -415,7 +453,7 @@ impl Checker for Workloads {
         if self.keeps_moved {
             self.renamed.at(epoch).judge(files.as_ref(), &self.state.fs, history)?;
         }
-        Ok(())
+        self.follower.as_ref().map_or(Ok(()), |follower| follower.judge(files.as_ref(), epoch))
     }
 
     /// Closes the open files, which would keep the file system busy.
@@ -426,7 +464,8 @@ impl Checker for Workloads {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        Some(digest((&self.state.fs, &self.state.history, &self.renamed)))
+        let states = self.follower.as_ref().map(Follower::key);
+        Some(digest((&self.state.fs, &self.state.history, &self.renamed, states)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -438,7 +477,8 @@ impl Checker for Workloads {
         let calls = self.state.limits.calls;
         let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| calls.are_of_attributes());
         let moved = keeps_moved(stack).then_some(MOVED);
-        let promises = words::WORDS.into_iter().chain(attributes).chain(moved);
+        let of_model = self.follower.is_some().then_some(OF_MODEL);
+        let promises = words::WORDS.into_iter().chain(attributes).chain(moved).chain(of_model);
         Ok(CheckerFacts::default().promises(promises).populated_ok())
     }
 
