@@ -90,7 +90,7 @@ impl Tree {
         }
         let before = self.inode(file).size();
         if self.journal.is_some() && size < before {
-            self.cut(file, size..u64::MAX);
+            self.cut(file, size..self.granule.most());
         }
         self.clear_gap(file, before..size)?;
         self.set_size(file, size);

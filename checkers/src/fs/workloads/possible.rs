@@ -235,6 +235,9 @@ enum Node {
     File(String, Vec<u8>),
 }
 
+/// The directory in which a repair puts what it finds. It is not a node of a workload.
+const LOST_FOUND: &str = "/lost+found";
+
 /// Returns all nodes by path.
 fn nodes(files: &dyn Files) -> Result<BTreeMap<String, Node>, Errno> {
     let mut nodes = BTreeMap::new();
@@ -246,6 +249,9 @@ fn nodes(files: &dyn Files) -> Result<BTreeMap<String, Node>, Errno> {
         entries.sort();
         for (name, kind) in entries {
             let path = format!("{directory}/{name}");
+            if path == LOST_FOUND {
+                continue;
+            }
             let node = match kind {
                 FileKind::Directory => Node::Directory,
                 FileKind::Symlink => Node::Symlink(files.readlink(&path)?),

@@ -41,11 +41,6 @@ pub fn tag_sector(generation: u64, granule: u64) -> Option<u64> {
     generation.checked_mul(GRANULES)?.checked_add(TAGS + granule).filter(|at| *at < MOST_SECTORS)
 }
 
-/// Returns the granule of a tag.
-pub fn granule_of(sector: u64) -> u64 {
-    (sector - TAGS) % GRANULES
-}
-
 /// Returns a sector with the pointer.
 pub fn pointer(changes: u64, granule: Granule) -> Bytes {
     let mut sector = ZERO_SECTOR;

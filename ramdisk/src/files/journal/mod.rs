@@ -110,12 +110,27 @@ impl Journal {
         self.change.sectors.push(SectorChange { inode, sector, bytes });
     }
 
-    /// Makes a range of a file zeroes, as part of the call that runs now.
+    /// Makes a range of a file zeroes, as part of the call that runs now. The blocks at its ends
+    /// that the range has only in part are written in place, which a crash keeps or loses on its own
+    /// (`ext4_block_truncate_page`, `iomap_truncate_page`).
     pub fn cut(&mut self, cut: Cut) {
         let dev = self.base + cut.file;
-        if let Some(mut disk) = self.storage.peek().disk(dev).cloned() {
+        let unit = u64::from(self.granule.0);
+        if let Some(before) = self.storage.peek().disk(dev).cloned() {
+            let mut disk = before.clone();
             cut_out(&mut disk, &cut);
-            self.storage.replace(dev, disk);
+            self.storage.replace(dev, disk.clone());
+            let ends = [cut.start, cut.end].into_iter().filter(|end| !end.is_multiple_of(unit));
+            let mut ends: Vec<u64> = ends.map(|end| end / unit * unit).collect();
+            ends.dedup();
+            for start in ends {
+                let (mut old, mut new) = (vec![0; unit as usize], vec![0; unit as usize]);
+                before.read(start, &mut old);
+                disk.read(start, &mut new);
+                if old != new {
+                    self.write(cut.file, start, &new.into(), 0, false);
+                }
+            }
         }
         self.touch(cut.file, Touch::Data);
         self.change.cuts.push(cut);
