@@ -168,7 +168,12 @@ impl Story {
             ));
         }
         parts.push(Part::whole(lines));
-        parts.push(Part::list(mutates(&retold.choices, &retold.failed, false), Vec::new()));
+        let told = if retold.told.is_empty() {
+            mutates(&retold.choices, &retold.failed, false)
+        } else {
+            retold.told.iter().map(|line| Line::status("", line)).collect()
+        };
+        parts.push(Part::list(told, Vec::new()));
         let Some(stopped) = &retold.stopped else { return };
         let lowest = self.trace.stack.0.first().map(|layer| layer.component.as_str());
         let telling = Telling { all, simulated: lowest == Some(simfiles::NAME) };

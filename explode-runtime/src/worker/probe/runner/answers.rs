@@ -1,7 +1,7 @@
 //! The answers to the choices of a path.
 
 use super::prober::ProbeRunner;
-use crate::choose::{Choice, ChoicePoint, Divergence};
+use crate::choose::{Choice, ChoiceKind, ChoicePoint, Divergence};
 use crate::worker::probe::protocol::ProbeAnswers;
 
 impl ProbeRunner<'_> {
@@ -34,6 +34,27 @@ impl ProbeRunner<'_> {
         }
     }
 
+    /// Returns the option that the first unused answer of the same place names, if the point has it
+    /// under another number. Otherwise the first option.
+    fn by_name(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        if point.kind != ChoiceKind::Schedule {
+            return 0;
+        }
+        let is_here = |choice: &&Choice| choice.kind == point.kind && choice.label == point.label;
+        let named = self.left().iter().enumerate().find(|(_, choice)| is_here(choice));
+        let option = named.and_then(|(at, choice)| {
+            let name = choice.name.as_ref()?;
+            Some((at, point.names.iter().position(|known| known == name)?))
+        });
+        match option {
+            Some((at, option)) => {
+                self.used += at + 1;
+                option as u32
+            }
+            None => 0,
+        }
+    }
+
     /// Returns the answer to a point. It is a divergence if only the recorded answers are allowed
     /// and the next of them does not fit.
     pub(super) fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
@@ -61,7 +82,7 @@ impl ProbeRunner<'_> {
                         self.used += at + 1;
                         value
                     }
-                    None => 0,
+                    None => self.by_name(point),
                 }
             }
         }
