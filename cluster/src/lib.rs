@@ -49,7 +49,9 @@
 //! - [`world`]: the state of all hosts, and a step
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`](mod@cluster): a cluster as a user writes it, in a test or as a target
+//! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
+//! - `targets`: the targets on clusters
 //! - [`prelude`]: the names that a cluster needs
 
 pub mod ask;
@@ -60,10 +62,14 @@ pub mod disk;
 pub mod fault;
 pub mod network;
 pub mod node;
+pub mod paxos;
 pub mod prelude;
 #[cfg(feature = "raft")]
 pub mod raft;
 pub mod setup;
 pub mod system;
+mod targets;
 pub mod view;
 pub mod world;
+
+pub use targets::register;

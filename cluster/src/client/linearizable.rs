@@ -134,7 +134,7 @@ mod tests {
         let calls = history.calls();
         let (done, open): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.replied.is_some());
         let fits = |order: &[&CallRecord<QueueCall, QueueReply>]| {
-            let in_time = order.iter().tuple_combinations().all(|(first, second)| {
+            let in_time = order.iter().array_combinations().all(|[first, second]| {
                 second.replied.as_ref().is_none_or(|(replied, _)| *replied > first.called)
             });
             let mut state = QueueSpec::default();

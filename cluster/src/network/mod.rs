@@ -161,7 +161,9 @@ mod tests {
         for (kind, expected) in [(Network::Datagrams, vec![0, 1, 2]), (Network::Links, vec![0, 2])]
         {
             let mut network = UnderWay::new(kind, None);
-            [(1, 2, 7), (1, 2, 8), (2, 1, 9)].map(|(a, b, msg)| network.send(packet(a, b, msg)));
+            [(1, 2, 7), (1, 2, 8), (2, 1, 9)]
+                .into_iter()
+                .for_each(|(a, b, msg)| network.send(packet(a, b, msg)));
             assert_eq!(deliverable(&network), expected, "{kind:?}");
         }
     }
@@ -170,7 +172,9 @@ mod tests {
     fn a_partition_loses_datagrams_and_holds_links() {
         for (kind, lost, after) in [(Network::Datagrams, 1, 1), (Network::Links, 0, 3)] {
             let mut network = UnderWay::new(kind, None);
-            [(1, 2, 7), (2, 3, 8)].map(|(a, b, msg)| network.send(packet(a, b, msg)));
+            [(1, 2, 7), (2, 3, 8)]
+                .into_iter()
+                .for_each(|(a, b, msg)| network.send(packet(a, b, msg)));
             assert_eq!(network.part(0b001), lost, "{kind:?}");
             assert_eq!(deliverable(&network).len(), 1);
             network.send(packet(1, 3, 9));
@@ -182,7 +186,9 @@ mod tests {
     #[test]
     fn a_crash_breaks_links_and_a_queue_has_its_capacity() {
         let mut network = UnderWay::new(Network::Links, Some(2));
-        [(1, 2, 7), (1, 2, 8), (2, 3, 9)].map(|(a, b, msg)| network.send(packet(a, b, msg)));
+        [(1, 2, 7), (1, 2, 8), (2, 3, 9)]
+            .into_iter()
+            .for_each(|(a, b, msg)| network.send(packet(a, b, msg)));
         assert_eq!(network.room(NodeId(1), 3), [2, 0, 2]);
         network.crashed(NodeId(1), 3, Time::default());
         let left: Vec<_> = network.packets().iter().map(|one| (one.from.0, one.msg)).collect();

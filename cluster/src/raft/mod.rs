@@ -8,7 +8,6 @@ use explode_runtime::plan::Registry;
 use crate::client::{MapCall, MapSpec};
 use crate::cluster::{Cluster, OneValue, cluster};
 use crate::fault::{FaultBudget, FaultKind};
-use crate::setup::FactMonitor;
 
 pub use node::{ENTRIES_UNSYNCED, NOTHING_UNSYNCED, RaftMap, VOTES_UNSYNCED};
 
@@ -56,6 +55,3 @@ pub fn register(registry: &mut Registry) {
         .seeded("check-failed")
         .register(registry);
 }
-
-/// The monitors are of this kind.
-const _: fn() -> Box<dyn FactMonitor> = || Box::new(OneValue::of("leader", 1));

@@ -5,6 +5,7 @@ use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::verdict::{Verdict, Violation};
 
+use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::clock::Time;
@@ -71,7 +72,7 @@ impl<N: Node> World<'_, N> {
             self.set_clock(node, ask);
         }
         if let Some(story) = &mut self.story {
-            story.say(node, &input.words());
+            story.say(node, &short(&input.words(), MOST));
         }
         let errors = self.left.io_errors;
         let fails = self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask);
@@ -192,6 +193,7 @@ impl<N: Node> World<'_, N> {
             }
             Effect::Refused(call) => {
                 if let Some(client) = self.history.refuse(call) {
+                    self.clients[client].left += 1;
                     self.goes_on(client, call);
                 }
             }
@@ -231,7 +233,7 @@ impl<N: Node> World<'_, N> {
         let Some(story) = &mut self.story else { return };
         let sim = self.disks[node.index()].files().sim();
         let describe = |dev, sector| sim.describe_sector(dev, sector);
-        let words = super::story::effects_in_words(events, effects, &describe, cut);
+        let words = effects_in_words(events, effects, &describe, cut);
         words.iter().for_each(|text| story.say(node, text));
     }
 

@@ -10,9 +10,9 @@ use crate::node::{Effect, Node, NodeId};
 /// because one host acts in a step.
 const COLUMN: usize = 10;
 /// The largest number of characters of a message or a call.
-const MOST: usize = 60;
-/// The largest number of characters of a row.
-const ROW: usize = 150;
+pub(super) const MOST: usize = 60;
+/// The number of columns after which a row continues on a new line.
+const ROW: usize = 110;
 
 /// The rows so far.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Story {
     pub fn say(&mut self, node: NodeId, text: &str) {
         if let Some(row) = self.rows.last_mut() {
             row.node = Some(node);
-            row.texts.push(short(text, MOST));
+            row.texts.push(text.to_owned());
         }
     }
 
@@ -54,18 +54,33 @@ impl Story {
             .map(|host| format!("{:COLUMN$}", NodeId::at(host).to_string()))
             .collect();
         let heading = format!("{:>5} {:>6}  {}", "step", "ms", names.trim_end());
-        let rows = self.rows.iter().map(|row| {
-            let before = row.node.map_or(0, |node| node.index() * COLUMN);
-            let (step, ms) = (row.step, row.now.as_millis());
-            let text = row.texts.join("; ");
-            short(&format!("{step:>5} {ms:>6}  {:before$}{text}", ""), ROW)
-        });
-        std::iter::once(heading).chain(rows).collect()
+        std::iter::once(heading).chain(self.rows.iter().flat_map(StoryRow::lines)).collect()
     }
 }
 
-/// Returns a text of at most `most` characters.
-fn short(text: &str, most: usize) -> String {
+impl StoryRow {
+    /// Returns the lines of the row. A text that does not fit begins a new line.
+    fn lines(&self) -> Vec<String> {
+        let before = self.node.map_or(0, |node| node.index() * COLUMN);
+        let head = format!("{:>5} {:>6}  {:before$}", self.step, self.now.as_millis(), "");
+        let mut lines = vec![head.clone()];
+        let mut is_first = true;
+        for text in &self.texts {
+            let line = lines.last_mut().expect("there is a first line");
+            if !is_first && line.len() + text.len() > ROW {
+                lines.push(format!("{:width$}  {text}", "", width = head.len()));
+                continue;
+            }
+            line.push_str(if is_first { "" } else { "; " });
+            line.push_str(text);
+            is_first = false;
+        }
+        lines
+    }
+}
+
+/// Returns a text of at most `most` characters, and an ellipsis.
+pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

@@ -49,6 +49,8 @@ pub struct Walks {
     in_unit: u32,
     /// The number of walks at which the search ends. `None` without a bound.
     most: Option<u64>,
+    /// The number of walks that were handed out, those with a fault included.
+    begun: u64,
 }
 
 /// The rule by which walks answer.
@@ -99,6 +101,7 @@ impl Walks {
             with_fault: 0,
             in_unit: 1,
             most: None,
+            begun: 0,
         }
     }
 
@@ -111,7 +114,7 @@ impl Walks {
 
     /// Returns the number of walks that the search may still begin.
     fn left(&self) -> u64 {
-        self.most.map_or(u64::MAX, |most| most.saturating_sub(self.plain + self.with_fault))
+        self.most.map_or(u64::MAX, |most| most.saturating_sub(self.begun))
     }
 
     fn policy(&self, walk: u64) -> Policy {
@@ -138,6 +141,7 @@ impl Walks {
             }
             let policy = self.policy(self.plain + 1);
             self.plain += walks;
+            self.begun += walks;
             let further_walks = walks as u32 - 1;
             let unit = Unit { mutates: self.depth, policy, further_walks, ..Unit::default() };
             self.round.push_back((unit, 0));
@@ -177,6 +181,7 @@ impl Walks {
                 unit.state.choices.iter().chain(&unit.script).cloned().collect();
             if self.drawn.insert(choices_hash(&choices) as u64) {
                 self.following.push_back((unit, faults + 1));
+                self.begun += 1;
             }
         }
     }

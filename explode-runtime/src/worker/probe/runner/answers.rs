@@ -34,25 +34,19 @@ impl ProbeRunner<'_> {
         }
     }
 
-    /// Returns the option that the first unused answer of the same place names, if the point has it
-    /// under another number. Otherwise the first option.
-    fn by_name(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        if point.kind != ChoiceKind::Schedule {
-            return 0;
+    /// Returns the option with the name that the next unused answer of this place has. Where the
+    /// parties that may run are named, their numbers change with every step that is left out. The
+    /// first option if the named one is not there. `None` without such an answer.
+    fn by_name(&mut self, point: &ChoicePoint<'_>) -> Option<u32> {
+        if point.kind != ChoiceKind::Schedule || point.names.is_empty() {
+            return None;
         }
-        let is_here = |choice: &&Choice| choice.kind == point.kind && choice.label == point.label;
-        let named = self.left().iter().enumerate().find(|(_, choice)| is_here(choice));
-        let option = named.and_then(|(at, choice)| {
-            let name = choice.name.as_ref()?;
-            Some((at, point.names.iter().position(|known| known == name)?))
-        });
-        match option {
-            Some((at, option)) => {
-                self.used += at + 1;
-                option as u32
-            }
-            None => 0,
-        }
+        let is_here = |choice: &Choice| choice.kind == point.kind && choice.label == point.label;
+        let at = self.left().iter().position(is_here)?;
+        let name = self.left()[at].name.clone()?;
+        self.used += at + 1;
+        let option = point.names.iter().position(|known| *known == name);
+        Some(option.unwrap_or_default() as u32)
     }
 
     /// Returns the answer to a point. It is a divergence if only the recorded answers are allowed
@@ -75,6 +69,9 @@ impl ProbeRunner<'_> {
                 recorded.map_or(0, |choice| choice.value)
             }
             ProbeAnswers::AsFits(_) => {
+                if let Some(option) = self.by_name(point) {
+                    return option;
+                }
                 let left = self.left();
                 match left.iter().position(fits) {
                     Some(at) => {
@@ -82,7 +79,7 @@ impl ProbeRunner<'_> {
                         self.used += at + 1;
                         value
                     }
-                    None => self.by_name(point),
+                    None => 0,
                 }
             }
         }
