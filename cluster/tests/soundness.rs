@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use explode_cluster::disk::{Cut, HostDisk};
-use explode_cluster::paxos::{UNSYNCED_PROMISE, paxos};
+use explode_cluster::paxos::{LAST_PROMISE, paxos};
 use explode_cluster::prelude::*;
 use explode_ramdisk::{Event, Image};
 use explode_runtime::crash::{SampleLimits, crash_disks};
@@ -137,9 +137,8 @@ proptest! {
 
 #[test]
 fn counts_are_equal_in_twenty_runs_and_for_any_number_of_jobs() {
-    let run = |jobs| {
-        common::run_with(paxos::<UNSYNCED_PROMISE>("paxos+unsynced-promise"), walks(1000), jobs)
-    };
+    let run =
+        |jobs| common::run_with(paxos::<LAST_PROMISE>("paxos+last-promise"), walks(1000), jobs);
     let first = run(1);
     assert_eq!(first.found.len(), 1, "{first:?}");
     assert_eq!(first.summary.states, common::exactly(1000));

@@ -15,7 +15,7 @@ pub use node::{CORRECT, LAST_PROMISE, Paxos, UNSYNCED_PROMISE};
 /// Returns the cluster of three hosts. `BUG` says what is wrong.
 pub fn paxos<const BUG: u8>(name: &str) -> Cluster<Paxos<BUG>> {
     cluster::<Paxos<BUG>>(name, 3)
-        .faults(FaultBudget { crashes: 2, drops: 4, partitions: 1, ..FaultBudget::NONE })
+        .faults(FaultBudget { crashes: 4, drops: 2, partitions: 1, ..FaultBudget::NONE })
         .clients(2, |next| next.client() as u64 + 1)
         .calls(3)
         .steps(120, 40)

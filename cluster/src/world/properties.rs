@@ -69,7 +69,7 @@ impl<N: Node> World<'_, N> {
             if !holds(&self.view()) {
                 let message = format!(
                     "nothing can happen after step {}, and '{name}' does not hold",
-                    self.step
+                    self.step - 1
                 );
                 return Err(Violation::new(Verdict::Hang, word(name), message));
             }

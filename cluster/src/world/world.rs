@@ -183,8 +183,8 @@ impl<'s, N: Node> World<'s, N> {
         self.change_partition(ask);
         self.collect_enabled();
         if self.enabled.is_empty() {
-            self.step -= 1;
             self.stuck()?;
+            self.step -= 1;
             return Ok(Stepped::Stuck);
         }
         let event = self.next_event(ask);
