@@ -130,6 +130,10 @@ fn event_in_words(event: &Event, describe: &dyn Fn(u32, u64) -> Option<String>) 
             let place = describe(*dev, *sector).unwrap_or_else(|| format!("device {dev}"));
             Some(format!("writes {place}"))
         }
+        Event::Append { dev, sector, .. } => {
+            let place = describe(*dev, *sector).unwrap_or_else(|| format!("device {dev}"));
+            Some(format!("appends to {place}"))
+        }
         Event::Flush { .. } => Some("sync".to_owned()),
         _ => None,
     }

@@ -73,9 +73,14 @@ impl ProbeRunner<'_> {
                     return option;
                 }
                 let left = self.left();
-                match left.iter().position(fits) {
+                // With fewer steps before it a crash has fewer cuts and disks to choose from.
+                let is_crash = matches!(point.kind, ChoiceKind::NodeCrash | ChoiceKind::CrashDisk);
+                let same_crash = |choice: &Choice| {
+                    is_crash && choice.kind == point.kind && choice.label == point.label
+                };
+                match left.iter().position(|choice| fits(choice) || same_crash(choice)) {
                     Some(at) => {
-                        let value = left[at].value;
+                        let value = left[at].value.min(point.options - 1);
                         self.used += at + 1;
                         value
                     }
