@@ -44,7 +44,7 @@ pub const fn ms(millis: u64) -> Duration {
 
 /// The rule by which timers fire and messages arrive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Clock {
+pub enum Timing {
     /// Any armed timer may fire at any moment, and any message may arrive at any moment. Each step
     /// takes a millisecond. A comparison of times ([`Host::has_passed`](crate::node::Host)) is a
     /// choice.
@@ -66,25 +66,25 @@ pub enum Clock {
     },
 }
 
-impl Clock {
+impl Timing {
     /// Returns true if the next event is the one that is due first.
     pub fn is_ordered(&self) -> bool {
-        *self != Clock::Any
+        *self != Timing::Any
     }
 
     /// Returns the latencies of messages. Empty if a message may arrive at any moment.
     pub fn latencies(&self) -> &[Duration] {
         match self {
-            Clock::Any => &[],
-            Clock::Ordered { latencies } | Clock::Skewed { latencies, .. } => latencies,
+            Timing::Any => &[],
+            Timing::Ordered { latencies } | Timing::Skewed { latencies, .. } => latencies,
         }
     }
 
     /// Returns the error of a slow or a fast clock, in thousandths.
     pub fn skew(&self) -> u32 {
         match self {
-            Clock::Skewed { per_mille, .. } => *per_mille,
-            Clock::Any | Clock::Ordered { .. } => 0,
+            Timing::Skewed { per_mille, .. } => *per_mille,
+            Timing::Any | Timing::Ordered { .. } => 0,
         }
     }
 }

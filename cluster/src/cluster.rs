@@ -18,8 +18,8 @@ use explode_runtime::unit::{System, Systems};
 use explode_runtime::verdict::CheckError;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::client::{History, NextCall, SequentialSpec, not_linearizable};
-use crate::clock::Clock;
+use crate::client::{CallHistory, NextCall, SequentialSpec, not_linearizable};
+use crate::clock::Timing;
 use crate::fault::FaultBudget;
 use crate::network::Network;
 use crate::node::Node;
@@ -131,7 +131,7 @@ impl<N: Node> Cluster<N> {
     ///
     /// # Panics
     /// If messages have no latency to choose, or clocks stand still.
-    pub fn clock(mut self, clock: Clock) -> Cluster<N> {
+    pub fn timing(mut self, clock: Timing) -> Cluster<N> {
         let name = &self.name;
         assert!(
             !clock.is_ordered() || !clock.latencies().is_empty(),
@@ -199,7 +199,7 @@ impl<N: Node> Cluster<N> {
     pub fn history(
         mut self,
         name: &str,
-        wrong: impl Fn(&History<N::Call, N::Reply>) -> Option<String> + Send + Sync + 'static,
+        wrong: impl Fn(&CallHistory<N::Call, N::Reply>) -> Option<String> + Send + Sync + 'static,
     ) -> Cluster<N> {
         self.setup.histories.push((name.to_owned(), Box::new(move |history, _| wrong(history))));
         self
@@ -211,7 +211,7 @@ impl<N: Node> Cluster<N> {
     where
         S: SequentialSpec<Call = N::Call, Reply = N::Reply>,
     {
-        let check = |history: &History<N::Call, N::Reply>, call: Option<&N::Call>| {
+        let check = |history: &CallHistory<N::Call, N::Reply>, call: Option<&N::Call>| {
             not_linearizable::<S>(history, call)
         };
         self.setup.histories.push(("linearizable".to_owned(), Box::new(check)));

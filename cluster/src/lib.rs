@@ -32,8 +32,8 @@
 //! assert!(summary.findings.is_zero());
 //! ```
 //!
-//! `docs/start/your-cluster.md` writes a replicated store from nothing; `docs/model/cluster.md` says
-//! what the world may do, and what is not modelled.
+//! `docs/start/your-cluster.md` writes a replicated store; `docs/model/cluster.md` describes the
+//! world and its limits.
 //!
 //! # Rooms, bottom first
 //!
@@ -48,7 +48,7 @@
 //! - [`setup`]: everything that makes a cluster besides the choices
 //! - [`world`]: the state of all hosts, and a step
 //! - [`system`]: a cluster as a system of the engine
-//! - [`cluster`](mod@cluster): a cluster as a user writes it, in a test or as a target
+//! - [`cluster`]: a cluster as a user writes it, in a test or as a target
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
 //! - `targets`: the targets on clusters

@@ -5,10 +5,10 @@ pub use explode_runtime::choose::{BarePoint, WalkAnswers};
 pub use itertools::Itertools;
 
 pub use crate::client::{
-    History, MapCall, MapReply, MapSpec, NextCall, QueueCall, QueueReply, QueueSpec, RegisterCall,
-    RegisterReply, RegisterSpec, SequentialSpec,
+    CallHistory, MapCall, MapReply, MapSpec, NextCall, QueueCall, QueueReply, QueueSpec,
+    RegisterCall, RegisterReply, RegisterSpec, SequentialSpec,
 };
-pub use crate::clock::{Clock, Time, ms};
+pub use crate::clock::{Time, Timing, ms};
 pub use crate::cluster::{Cluster, OneValue, budget, cluster, exhausted, walks};
 pub use crate::fault::{FaultBudget, FaultKind};
 pub use crate::network::Network;

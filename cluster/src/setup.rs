@@ -3,8 +3,8 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::client::{History, NextCall};
-use crate::clock::Clock;
+use crate::client::{CallHistory, NextCall};
+use crate::clock::Timing;
 use crate::fault::FaultBudget;
 use crate::network::Network;
 use crate::node::{Node, NodeId};
@@ -15,7 +15,7 @@ pub type Holds<N> = Box<dyn Fn(&View<'_, N>) -> bool + Send + Sync>;
 /// A check of the history of calls, made after each reply to a call. It returns what is wrong.
 pub type HistoryCheck<N> = Box<
     dyn Fn(
-            &History<<N as Node>::Call, <N as Node>::Reply>,
+            &CallHistory<<N as Node>::Call, <N as Node>::Reply>,
             Option<&<N as Node>::Call>,
         ) -> Option<String>
         + Send
@@ -23,6 +23,9 @@ pub type HistoryCheck<N> = Box<
 >;
 /// Makes the next call of a client.
 pub type MakeCall<N> = Box<dyn Fn(&mut NextCall<'_>) -> <N as Node>::Call + Send + Sync>;
+
+/// Makes a monitor of facts, for each walk.
+pub type MakeMonitor = Box<dyn Fn() -> Box<dyn FactMonitor> + Send + Sync>;
 
 /// A monitor of facts that nodes state.
 pub trait FactMonitor {
@@ -42,7 +45,7 @@ pub struct Setup<N: Node> {
     /// The largest number of messages on a link.
     pub capacity: Option<u32>,
     /// The rule of time.
-    pub clock: Clock,
+    pub clock: Timing,
     /// The faults of a walk.
     pub faults: FaultBudget,
     /// The number of steps at the end of a walk without faults, with fair choices.
@@ -53,16 +56,16 @@ pub struct Setup<N: Node> {
     pub calls: u32,
     /// Makes the calls.
     pub next_call: Option<MakeCall<N>>,
-    /// What must hold after every step, by name.
+    /// Properties that must hold after every step, by name.
     pub always: Vec<(String, Holds<N>)>,
-    /// What some walk must reach, by name.
+    /// Properties that some walk must reach, by name.
     pub sometimes: Vec<(String, Holds<N>)>,
-    /// What must hold in the end, by name.
+    /// Properties that must hold in the end, by name.
     pub eventually: Vec<(String, Holds<N>)>,
     /// Checks of the history, by name.
     pub histories: Vec<(String, HistoryCheck<N>)>,
     /// Makes the monitors of facts, each with its name.
-    pub monitors: Vec<(String, Box<dyn Fn() -> Box<dyn FactMonitor> + Send + Sync>)>,
+    pub monitors: Vec<(String, MakeMonitor)>,
     /// Feeds a node to a hash, for the identity of a state. `None` if states are never equal.
     pub hash: Option<fn(&N, &mut Xxh3)>,
 }
@@ -74,7 +77,7 @@ impl<N: Node> Setup<N> {
             hosts,
             network: Network::default(),
             capacity: None,
-            clock: Clock::default(),
+            clock: Timing::default(),
             faults: FaultBudget::NONE,
             tail: 0,
             clients: 0,

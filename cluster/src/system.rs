@@ -17,7 +17,7 @@ use explode_runtime::unit::{
 use explode_runtime::verdict::{Violation, WorkerStep};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::ask::{Ask, BareWalk, MadeChoice, Recording, RepeatedWalk, Scripted, identity};
+use crate::ask::{Ask, BareWalk, MadeChoice, RecordedWalk, RepeatedWalk, Scripted, identity};
 use crate::node::Node;
 use crate::setup::Setup;
 use crate::world::{DiskLimits, Stepped, World};
@@ -181,7 +181,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         Ok((made, steps, goes_on))
     }
 
-    /// Makes a walk of a unit in which a worker has died: its choices are told as they are made.
+    /// Makes a walk of a unit in which a worker has died: it reports its choices as they are made.
     fn named_walk(
         &self,
         unit: &Unit,
@@ -200,7 +200,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             announce(&mut **work.borrow_mut(), (step, further), operations, made);
             true
         };
-        let mut ask = Recording::by(&mut *answers, &mut heard, &mut before);
+        let mut ask = RecordedWalk::by(&mut *answers, &mut heard, &mut before);
         self.walk(unit.mutates, false, &mut ask);
         Ok(())
     }
@@ -238,7 +238,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         made: &[MadeChoice],
     ) -> Result<Witness, String> {
         let mut before = |_: u32, _: &[Choice]| true;
-        let mut ask = Recording::of(made, &mut before);
+        let mut ask = RecordedWalk::of(made, &mut before);
         let again = self.walk(steps, false, &mut ask);
         if again.end != WalkedTo::Violated(violation.clone()) || ask.choices().len() != made.len() {
             return Err(format!(

@@ -1,8 +1,8 @@
-//! What a property sees of the world after a step.
+//! The view that a property has of the world after a step.
 
 use std::ops::Deref;
 
-use crate::client::History;
+use crate::client::CallHistory;
 use crate::clock::Time;
 use crate::fault::FaultKind;
 use crate::node::{Node, NodeId};
@@ -10,7 +10,7 @@ use crate::node::{Node, NodeId};
 /// A view of the world between two steps.
 pub struct View<'w, N: Node> {
     pub(crate) nodes: &'w [Option<N>],
-    pub(crate) history: &'w History<N::Call, N::Reply>,
+    pub(crate) history: &'w CallHistory<N::Call, N::Reply>,
     pub(crate) crashed: Option<&'w (NodeId, Option<N>)>,
     pub(crate) faults: &'w [FaultKind],
     pub(crate) now: Time,
@@ -68,7 +68,7 @@ impl<'w, N: Node> View<'w, N> {
     }
 
     /// Returns the calls of clients so far.
-    pub fn history(&self) -> &'w History<N::Call, N::Reply> {
+    pub fn history(&self) -> &'w CallHistory<N::Call, N::Reply> {
         self.history
     }
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use explode_cluster::disk::{Cut, HostDisk};
+use explode_cluster::disk::{HandlerCut, HostDisk};
 use explode_cluster::paxos::{LAST_PROMISE, paxos};
 use explode_cluster::prelude::*;
 use explode_ramdisk::{Event, Image};
@@ -60,7 +60,7 @@ fn disk() -> HostDisk {
 }
 
 /// Returns the identities of all disks that a crash at a cut can leave.
-fn images(disk: &HostDisk, cut: Cut, events: &[Event]) -> BTreeSet<u128> {
+fn images(disk: &HostDisk, cut: HandlerCut, events: &[Event]) -> BTreeSet<u128> {
     let left = disk.at(cut, events).expect("the log is sound");
     let limits = SampleLimits { limit: u64::MAX, ..SampleLimits::default() };
     let numbers = left.disks.numbers(&limits, 0);
@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!(found, expected);
         prop_assert_eq!(host.count(&cuts, &events).unwrap(), whole.crash_disks);
         // Any event is a moment of a crash, and no moment leaves another disk.
-        let moments = (0..=events.len()).map(|events| Cut { events, effects: 0 });
+        let moments = (0..=events.len()).map(|events| HandlerCut { events, effects: 0 });
         let of_moments: BTreeSet<u128> =
             moments.flat_map(|cut| images(&host, cut, &events)).collect();
         prop_assert_eq!(
@@ -110,14 +110,14 @@ proptest! {
         let events = host.take_log();
         let mut effects: Vec<usize> = sends.iter().map(|at| at.index(events.len() + 1)).collect();
         effects.sort_unstable();
-        let pairs = |cut: Cut| images(&host, cut, &events).into_iter().map(move |id| (cut.effects, id));
+        let pairs = |cut: HandlerCut| images(&host, cut, &events).into_iter().map(move |id| (cut.effects, id));
         let found: BTreeSet<_> =
             host.cuts(&events, &effects).unwrap().into_iter().flat_map(pairs).collect();
         // A crash between any two things that the handler does.
         let moments = (0..=events.len()).flat_map(|at| {
             let first = effects.iter().filter(|before| **before < at).count();
             let last = effects.iter().filter(|before| **before <= at).count();
-            (first..=last).map(move |effects| Cut { events: at, effects })
+            (first..=last).map(move |effects| HandlerCut { events: at, effects })
         });
         let expected: BTreeSet<_> = moments.flat_map(pairs).collect();
         prop_assert_eq!(found, expected);
@@ -131,7 +131,7 @@ proptest! {
         let end = host.cuts(&events, &[]).unwrap()[0];
         let at_end = images(&host, end, &events);
         host.apply(&events).unwrap();
-        prop_assert_eq!(images(&host, Cut { events: 0, effects: 0 }, &[]), at_end);
+        prop_assert_eq!(images(&host, HandlerCut { events: 0, effects: 0 }, &[]), at_end);
     }
 }
 

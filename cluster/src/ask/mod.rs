@@ -9,7 +9,7 @@ use std::fmt;
 use explode_runtime::choose::ChoiceKind;
 
 pub use bare::{BareWalk, MadeChoice, RepeatedWalk, identity};
-pub use texts::{Recording, Scripted};
+pub use texts::{RecordedWalk, Scripted};
 
 /// A choice point of a cluster.
 pub struct Question<'a> {

@@ -52,7 +52,7 @@ impl Ask for Scripted<'_> {
 }
 
 /// A walk by a policy, or one that is repeated, whose choices are recorded with labels and names.
-pub struct Recording<'a> {
+pub struct RecordedWalk<'a> {
     source: Source<'a>,
     chooser: Chooser,
     /// Hears of each choice.
@@ -66,14 +66,14 @@ enum Source<'a> {
     Made(&'a [MadeChoice]),
 }
 
-impl<'a> Recording<'a> {
+impl<'a> RecordedWalk<'a> {
     /// Returns the record of a walk that was made before.
     pub fn of(
         made: &'a [MadeChoice],
         before: &'a mut dyn FnMut(u32, &[Choice]) -> bool,
-    ) -> Recording<'a> {
+    ) -> RecordedWalk<'a> {
         let (source, chooser) = (Source::Made(made), Chooser::default());
-        Recording { source, chooser, heard: None, before }
+        RecordedWalk { source, chooser, heard: None, before }
     }
 
     /// Returns the record of a walk by a policy. `heard` hears of each choice.
@@ -81,9 +81,9 @@ impl<'a> Recording<'a> {
         answers: &'a mut dyn WalkAnswers,
         heard: &'a mut dyn FnMut(&Choice),
         before: &'a mut dyn FnMut(u32, &[Choice]) -> bool,
-    ) -> Recording<'a> {
+    ) -> RecordedWalk<'a> {
         let (source, chooser) = (Source::Answers(answers), Chooser::default());
-        Recording { source, chooser, heard: Some(heard), before }
+        RecordedWalk { source, chooser, heard: Some(heard), before }
     }
 
     /// Returns the choices so far.
@@ -92,9 +92,9 @@ impl<'a> Recording<'a> {
     }
 }
 
-impl Ask for Recording<'_> {
+impl Ask for RecordedWalk<'_> {
     fn ask(&mut self, question: &Question<'_>) -> u32 {
-        let Recording { source, chooser, heard, .. } = self;
+        let RecordedWalk { source, chooser, heard, .. } = self;
         let Question { kind, options, ids, weights, by_weight, is_fair, .. } = *question;
         if options == 1 {
             return 0;
@@ -118,7 +118,7 @@ impl Ask for Recording<'_> {
     }
 
     fn before_step(&mut self, step: u32) -> bool {
-        let Recording { chooser, before, .. } = self;
+        let RecordedWalk { chooser, before, .. } = self;
         before(step, chooser.made())
     }
 }

@@ -26,18 +26,18 @@ pub struct CallRecord<C, R> {
 
 /// All calls of a walk, in order.
 #[derive(Clone, Debug)]
-pub struct History<C, R> {
+pub struct CallHistory<C, R> {
     calls: Vec<CallRecord<C, R>>,
     next: u32,
 }
 
-impl<C, R> Default for History<C, R> {
-    fn default() -> History<C, R> {
-        History { calls: Vec::new(), next: 0 }
+impl<C, R> Default for CallHistory<C, R> {
+    fn default() -> CallHistory<C, R> {
+        CallHistory { calls: Vec::new(), next: 0 }
     }
 }
 
-impl<C: Clone + Debug, R: Clone + Debug> History<C, R> {
+impl<C: Clone + Debug, R: Clone + Debug> CallHistory<C, R> {
     /// Returns the calls, in order.
     pub fn calls(&self) -> &[CallRecord<C, R>] {
         &self.calls

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::history::{CallRecord, History};
+use super::history::{CallHistory, CallRecord};
 use super::spec::SequentialSpec;
 
 /// The largest number of calls on one part of the state. They are bits of a number.
@@ -18,11 +18,11 @@ const MOST_CALLS: usize = 128;
 /// # Panics
 /// If there are more than 128 calls on one part.
 pub fn not_linearizable<S: SequentialSpec>(
-    history: &History<S::Call, S::Reply>,
+    history: &CallHistory<S::Call, S::Reply>,
     only: Option<&S::Call>,
 ) -> Option<String> {
     let only = only.map(S::key);
-    let mut parts: BTreeMap<S::Key, Vec<&CallRecord<S::Call, S::Reply>>> = BTreeMap::new();
+    let mut parts: BTreeMap<S::Key, Vec<_>> = BTreeMap::new();
     for call in history.calls().iter().filter(|call| !call.is_refused) {
         let key = S::key(&call.call);
         if only.as_ref().is_none_or(|only| *only == key) {
@@ -89,7 +89,7 @@ mod tests {
     };
     use crate::node::{CallId, NodeId};
 
-    type Register = History<RegisterCall, RegisterReply>;
+    type Register = CallHistory<RegisterCall, RegisterReply>;
 
     fn begin(history: &mut Register, call: RegisterCall) -> CallId {
         history.call(0, NodeId(1), call)
@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// Tries every order of the calls.
-    fn by_force(history: &History<QueueCall, QueueReply>) -> bool {
+    fn by_force(history: &CallHistory<QueueCall, QueueReply>) -> bool {
         let calls = history.calls();
         let (done, open): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.replied.is_some());
         let fits = |order: &[&CallRecord<QueueCall, QueueReply>]| {
@@ -156,7 +156,7 @@ mod tests {
         fn the_search_finds_what_every_order_finds(
             moves in prop::collection::vec((any::<bool>(), 0_u64..3, 0_usize..3), 1..10),
         ) {
-            let mut history: History<QueueCall, QueueReply> = History::default();
+            let mut history: CallHistory<QueueCall, QueueReply> = CallHistory::default();
             let mut open: Vec<CallId> = Vec::new();
             for (begins, value, which) in moves {
                 if begins || open.is_empty() {

@@ -8,7 +8,7 @@ use explode_runtime::choose::ChoiceKind;
 
 use crate::ask::{Ask, Question};
 
-pub use history::{CallRecord, History};
+pub use history::{CallHistory, CallRecord};
 pub use linearizable::not_linearizable;
 pub use spec::{
     MapCall, MapReply, MapSpec, QueueCall, QueueReply, QueueSpec, RegisterCall, RegisterReply,

@@ -29,7 +29,7 @@ pub struct HostDisk {
 /// A moment at which a handler can be cut: this many of its events on the disk have happened, and
 /// this many of its other effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Cut {
+pub struct HandlerCut {
     /// The number of events of the handler that have happened.
     pub events: usize,
     /// The number of other effects that have happened: messages, replies, facts.
@@ -40,7 +40,7 @@ pub struct Cut {
 #[derive(Debug)]
 pub struct CutDisks {
     /// The moment.
-    pub cut: Cut,
+    pub cut: HandlerCut,
     /// The disks.
     pub disks: LegalDisks,
     /// The pieces that were pending.
@@ -101,21 +101,22 @@ impl HostDisk {
     ///
     /// # Errors
     /// The log contradicts itself.
-    pub fn cuts(&self, events: &[Event], effects: &[usize]) -> Result<Vec<Cut>, StepError> {
+    pub fn cuts(&self, events: &[Event], effects: &[usize]) -> Result<Vec<HandlerCut>, StepError> {
         let mut write_set = self.write_set.clone();
-        let mut cuts = vec![Cut { events: events.len(), effects: effects.len() }];
+        let mut cuts = vec![HandlerCut { events: events.len(), effects: effects.len() }];
         let mut happened = 0;
         for (index, event) in events.iter().enumerate() {
             while effects.get(happened).is_some_and(|before| *before <= index) {
-                cuts.push(Cut { events: index, effects: happened });
+                cuts.push(HandlerCut { events: index, effects: happened });
                 happened += 1;
             }
             if write_set.shrinks(event) {
-                cuts.push(Cut { events: index, effects: happened });
+                cuts.push(HandlerCut { events: index, effects: happened });
             }
             apply(&mut write_set, std::slice::from_ref(event))?;
         }
-        let at_end = (happened..effects.len()).map(|effects| Cut { events: events.len(), effects });
+        let at_end =
+            (happened..effects.len()).map(|effects| HandlerCut { events: events.len(), effects });
         cuts.extend(at_end);
         Ok(cuts)
     }
@@ -124,7 +125,7 @@ impl HostDisk {
     ///
     /// # Errors
     /// The log contradicts itself.
-    pub fn at(&self, cut: Cut, events: &[Event]) -> Result<CutDisks, StepError> {
+    pub fn at(&self, cut: HandlerCut, events: &[Event]) -> Result<CutDisks, StepError> {
         let mut write_set = self.write_set.clone();
         apply(&mut write_set, &events[..cut.events])?;
         Ok(CutDisks { cut, disks: LegalDisks::of(&write_set), write_set })
@@ -134,7 +135,7 @@ impl HostDisk {
     ///
     /// # Errors
     /// The log contradicts itself.
-    pub fn count(&self, cuts: &[Cut], events: &[Event]) -> Result<BigUint, StepError> {
+    pub fn count(&self, cuts: &[HandlerCut], events: &[Event]) -> Result<BigUint, StepError> {
         cuts.iter().map(|cut| Ok(self.at(*cut, events)?.disks.count())).sum()
     }
 
@@ -154,7 +155,7 @@ impl HostDisk {
     }
 
     /// Feeds everything that a crash of the disk depends on to a hash.
-    pub fn hash(&self, hash: &mut xxhash_rust::xxh3::Xxh3) {
+    pub fn add_to(&self, hash: &mut xxhash_rust::xxh3::Xxh3) {
         hash.update(&self.image().identity().0.to_le_bytes());
         for world in self.write_set.worlds() {
             hash.update(&world.durable.identity().0.to_le_bytes());

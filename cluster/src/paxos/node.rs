@@ -29,7 +29,7 @@ pub enum PaxosMsg {
     Learn(u64, u64),
 }
 
-/// What an acceptor must not forget.
+/// The state that an acceptor must not forget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Acceptor {
     /// The highest ballot that was promised.
@@ -55,7 +55,7 @@ pub struct Paxos<const BUG: u8> {
     file: Fd,
     acceptor: Acceptor,
     leading: Option<Leading>,
-    /// Those who have accepted a value in a ballot.
+    /// The nodes that have accepted a value in a ballot.
     learned: BTreeMap<(u64, u64), BTreeSet<NodeId>>,
     chosen: Option<u64>,
     /// The number of ballots that the node has led since it was opened.

@@ -1,4 +1,4 @@
-//! What a walk counts.
+//! The counts of a walk.
 
 use explode_runtime::base::{ExactCount, TallyGroup};
 use num_bigint::BigUint;

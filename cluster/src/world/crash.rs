@@ -9,7 +9,7 @@ use num_bigint::BigUint;
 use super::handler::{HandlerRun, broken_log};
 use super::world::World;
 use crate::ask::{Ask, Question};
-use crate::disk::{Cut, CutDisks, HostDisk, piece_names};
+use crate::disk::{CutDisks, HandlerCut, HostDisk, piece_names};
 use crate::fault::FaultKind;
 use crate::node::{Node, NodeId};
 
@@ -43,7 +43,7 @@ impl<N: Node> World<'_, N> {
         run: HandlerRun<N>,
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
-        let cut = Cut { events: run.events.len(), effects: run.effects.len() };
+        let cut = HandlerCut { events: run.events.len(), effects: run.effects.len() };
         let all = self.disks[node.index()].count(&[cut], &run.events).map_err(broken_log)?;
         self.counts.crashes += 1;
         self.counts.in_recovery += u64::from(is_open && self.was_open[node.index()]);
@@ -56,7 +56,7 @@ impl<N: Node> World<'_, N> {
         &mut self,
         node: NodeId,
         run: HandlerRun<N>,
-        cut: Cut,
+        cut: HandlerCut,
         (all, place): (&BigUint, &str),
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
@@ -127,8 +127,8 @@ fn order(option: u64, disks: u64) -> u64 {
     }
 }
 
-fn cut_name(cuts: &[Cut], option: u32) -> String {
-    let Cut { events, effects } = cuts[option as usize];
+fn cut_name(cuts: &[HandlerCut], option: u32) -> String {
+    let HandlerCut { events, effects } = cuts[option as usize];
     if option == 0 {
         return "at its end".to_owned();
     }

@@ -1,23 +1,9 @@
-//! What may happen next.
+//! The events that may happen next.
 
+use super::event::Enabled;
 use super::world::World;
 use crate::clock::Time;
 use crate::node::{Node, NodeId, Timer};
-
-/// An event that may happen next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Enabled {
-    /// A node starts on its host.
-    Start(NodeId),
-    /// A message arrives: its index.
-    Deliver(usize),
-    /// A timer fires.
-    Fire(NodeId, Timer),
-    /// A client makes its next call.
-    Call(usize),
-    /// A client waits no longer for its reply.
-    GiveUp(usize),
-}
 
 /// The number of steps after which a client may give up.
 const PATIENCE: u32 = 200;

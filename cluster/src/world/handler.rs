@@ -5,6 +5,7 @@ use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::verdict::{Verdict, Violation};
 
+use super::event::Input;
 use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
@@ -16,36 +17,7 @@ use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer}
 /// The number of calls on files in a handler among which one is made to fail.
 const CALLS: u32 = 8;
 
-/// The event that a handler receives.
-#[derive(Debug)]
-pub(super) enum Input<N: Node> {
-    /// The node opens.
-    Open,
-    /// A message from a node.
-    Message(NodeId, N::Msg),
-    /// The link to a node has broken.
-    BrokenLink(NodeId),
-    /// A timer.
-    Timer(Timer),
-    /// The call of a client.
-    Call(usize, CallId, N::Call),
-}
-
-impl<N: Node> Input<N> {
-    /// Returns the event in words.
-    fn words(&self) -> String {
-        match self {
-            Input::Open => "opens".to_owned(),
-            Input::Message(from, msg) => format!("< {msg:?} from {from}"),
-            Input::BrokenLink(peer) => format!("< link to {peer} broken"),
-            Input::Timer(Timer(0)) => "timer".to_owned(),
-            Input::Timer(Timer(number)) => format!("timer {number}"),
-            Input::Call(client, _, call) => format!("client {client}: {call:?}"),
-        }
-    }
-}
-
-/// What a handler has done.
+/// The effects of a handler that has run.
 pub(super) struct HandlerRun<N: Node> {
     /// The events on the disk.
     pub events: Vec<Event>,
@@ -228,7 +200,7 @@ impl<N: Node> World<'_, N> {
         node: NodeId,
         events: &[Event],
         effects: &[(usize, Effect<N>)],
-        cut: Option<crate::disk::Cut>,
+        cut: Option<crate::disk::HandlerCut>,
     ) {
         let Some(story) = &mut self.story else { return };
         let sim = self.disks[node.index()].files().sim();

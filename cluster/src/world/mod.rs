@@ -4,6 +4,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `world.rs` | the state of the world, and a step |
+//! | `event.rs` | events |
 //! | `enabled.rs` | what may happen next |
 //! | `handler.rs` | a handler of a node, and its effects |
 //! | `crash.rs` | a crash: the cut of the handler, and one legal disk |
@@ -16,6 +17,7 @@
 mod counts;
 mod crash;
 mod enabled;
+mod event;
 mod handler;
 mod identity;
 mod partition;

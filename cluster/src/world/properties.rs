@@ -1,4 +1,4 @@
-//! What must hold after each step, and at the end of a walk.
+//! Properties: what must hold after each step, and at the end of a walk.
 
 use explode_runtime::verdict::{Verdict, Violation};
 

@@ -1,9 +1,9 @@
-//! What happened, as a table of hosts by steps.
+//! The story of a walk, as a table of hosts by steps.
 
 use explode_ramdisk::Event;
 
 use crate::clock::Time;
-use crate::disk::Cut;
+use crate::disk::HandlerCut;
 use crate::node::{Effect, Node, NodeId};
 
 /// The number of columns of a host. A text may reach into the columns of the hosts after it,
@@ -93,19 +93,19 @@ pub(super) fn effects_in_words<N: Node>(
     events: &[Event],
     effects: &[(usize, Effect<N>)],
     describe: &dyn Fn(u32, u64) -> Option<String>,
-    cut: Option<Cut>,
+    cut: Option<HandlerCut>,
 ) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut next = effects.iter().enumerate().peekable();
     for index in 0..=events.len() {
         while let Some((at, (_, effect))) = next.next_if(|(_, (before, _))| *before <= index) {
-            if cut == Some(Cut { events: index, effects: at }) {
+            if cut == Some(HandlerCut { events: index, effects: at }) {
                 words.push("| CUT |".to_owned());
             }
             words.push(effect_in_words(effect));
         }
         let happened = effects.iter().take_while(|(before, _)| *before <= index).count();
-        if cut == Some(Cut { events: index, effects: happened }) {
+        if cut == Some(HandlerCut { events: index, effects: happened }) {
             words.push("| CUT |".to_owned());
         }
         let text = events.get(index).and_then(|event| event_in_words(event, describe));

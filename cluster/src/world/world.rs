@@ -10,11 +10,10 @@ use explode_runtime::verdict::Violation;
 use explode_runtime::writeset::DeviceRules;
 
 use super::counts::WalkCounts;
-use super::enabled::Enabled;
-use super::handler::Input;
+use super::event::{Enabled, Input};
 use super::story::Story;
 use crate::ask::{Ask, Question};
-use crate::client::{History, NextCall};
+use crate::client::{CallHistory, NextCall};
 use crate::clock::{HostClock, Time};
 use crate::disk::HostDisk;
 use crate::fault::{FaultBudget, FaultKind, spread};
@@ -36,7 +35,7 @@ pub struct DiskLimits {
 pub enum Stepped {
     /// Something happened.
     Done,
-    /// Nothing could happen.
+    /// No event was possible.
     Stuck,
 }
 
@@ -77,7 +76,7 @@ pub struct World<'s, N: Node> {
     pub(super) now: Time,
     pub(super) clients: Vec<ClientState>,
     pub(super) fresh: u64,
-    pub(super) history: History<N::Call, N::Reply>,
+    pub(super) history: CallHistory<N::Call, N::Reply>,
     /// The faults that may still happen.
     pub(super) left: FaultBudget,
     /// The number of steps so far.
@@ -128,7 +127,7 @@ impl<'s, N: Node> World<'s, N> {
             now: Time::default(),
             clients: vec![client; setup.clients],
             fresh: 0,
-            history: History::default(),
+            history: CallHistory::default(),
             left: setup.faults,
             step: 0,
             monitors: setup.monitors.iter().map(|(_, make)| make()).collect(),

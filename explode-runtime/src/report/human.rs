@@ -131,6 +131,12 @@ impl<W: Write> HumanWriter<W> {
                 &format!("{}: not there", run.unsupported_calls.join(", ")),
             )?;
         }
+        self.forecast(run)?;
+        self.line("Folder", Colour::Plain, &run.out)
+    }
+
+    /// Writes the number of mutates of a complete run, if it is known.
+    fn forecast(&mut self, run: &RunInfo) -> io::Result<()> {
         if !run.forecast.is_empty() {
             let depths = run.forecast.iter().zip(1..);
             let depths = depths.map(|(mutates, depth)| format!("{mutates} at depth {depth}"));
@@ -138,7 +144,7 @@ impl<W: Write> HumanWriter<W> {
             let text = format!("{}, if complete", depths.join(", "));
             self.line("Mutates", Colour::Plain, &text)?;
         }
-        self.line("Folder", Colour::Plain, &run.out)
+        Ok(())
     }
 
     /// Writes the packages of the guest, if it has any.

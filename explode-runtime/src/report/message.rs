@@ -280,7 +280,7 @@ pub struct Summary {
     pub broken: ExactCount,
     /// The number of distinct signatures of findings.
     pub findings: ExactCount,
-    /// What a system has counted besides.
+    /// The other counts of a system.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tallies: Vec<TallyGroup>,
     /// True if no state waits within the depth, no disk is left out, and no check is pending.

@@ -45,7 +45,7 @@ pub struct Segment {
     /// The number of choices of whole walks, which the unit does not keep.
     #[serde(default)]
     pub walked: u64,
-    /// What the system has counted besides.
+    /// The other counts of the system.
     #[serde(with = "as_json", default)]
     pub tallies: Vec<TallyGroup>,
     /// The number of crash disks of all emissions.
