@@ -34,7 +34,7 @@ const IN_UNIT: u32 = 64;
 /// The number of steps of a walk, and of those at its end without faults.
 const STEPS: (u32, u32) = (600, 100);
 /// The number of walks of a target for which the user gives no bound.
-const WALKS: u64 = 2_000;
+const WALKS: u64 = 10_000;
 
 /// Returns a cluster of `hosts` hosts on which the same node runs. Its name stands in traces.
 ///

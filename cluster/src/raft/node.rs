@@ -134,11 +134,11 @@ fn decoded(data: &[u8]) -> Option<(u32, MapCall)> {
 fn config(id: NodeId) -> Config {
     Config {
         id: u64::from(id.0),
-        election_tick: 5,
+        election_tick: 4,
         heartbeat_tick: 1,
         // One number is left to draw, so that raft's own random numbers decide nothing.
-        min_election_tick: 5,
-        max_election_tick: 6,
+        min_election_tick: 4,
+        max_election_tick: 5,
         max_inflight_msgs: 16,
         ..Config::default()
     }
