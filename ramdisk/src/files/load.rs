@@ -33,8 +33,7 @@ impl Tree {
     ) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
-        let journal =
-            model.has_journal().then(|| Journal::open(&storage, base, granule, model));
+        let journal = model.has_journal().then(|| Journal::open(&storage, base, granule, model));
         let image = storage.peek();
         let born = Access::of_new(FileKind::Directory);
         let root = Inode { links: 1, ..Inode::new(FileKind::Directory, born) };

@@ -13,7 +13,8 @@ use super::access::Access;
 use super::granule::Granule;
 use super::mounted::MountedSimFiles;
 use super::{
-    Fallocate, Fd, FileKind, FileModel, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
+    Fallocate, Fd, FileKind, FileModel, Files, FsAbility, OpenFlags, Renaming, Result, Stat,
+    Synced, WriteFlag,
 };
 use crate::Storage;
 

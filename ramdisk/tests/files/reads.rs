@@ -21,7 +21,8 @@ type Outcome = (String, Vec<Event>, Vec<ReadRange>);
 fn outcome_by_nodes(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
-    let files = SimFiles::mount_by_nodes(FileModel::Posix, storage.clone(), BASE, Granule(granule)).unwrap();
+    let files = SimFiles::mount_by_nodes(FileModel::Posix, storage.clone(), BASE, Granule(granule))
+        .unwrap();
     let answers: Vec<String> =
         ops.iter().map(|op| format!("{:?}", call_by_nodes(&files, op))).collect();
     let reads = storage.take_reads().expect("the image was not asked for");

@@ -22,7 +22,9 @@ mod swarm;
 #[cfg(test)]
 mod tests;
 
-use explode_ramdisk::files::{Fd, FileModel, Files, FsAbility, FsCall, OpenFiles, Session, WriteMethod};
+use explode_ramdisk::files::{
+    Fd, FileModel, Files, FsAbility, FsCall, OpenFiles, Session, WriteMethod,
+};
 use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,

@@ -128,8 +128,11 @@ impl Follower {
             return Ok(());
         }
         let states = self.states.values().map(BTreeSet::len).max().unwrap_or(0);
-        let text = format!("none of the {states} states of the model {} is {}", self.model,
-            describe(&nodes));
+        let text = format!(
+            "none of the {states} states of the model {} is {}",
+            self.model,
+            describe(&nodes)
+        );
         Err(Violation::new(Verdict::Corrupt, OF_MODEL, text).into())
     }
 }

@@ -146,7 +146,8 @@ mod tests {
     }
 
     fn outcome(tree: &ReadTree, bytes: &[u8]) -> Option<DiskVerdict> {
-        tree.find(&ImageView::of(&image(bytes)), &mut Values::default()).map(|answer| answer.verdict.clone())
+        tree.find(&ImageView::of(&image(bytes)), &mut Values::default())
+            .map(|answer| answer.verdict.clone())
     }
 
     fn insert(tree: &mut ReadTree, bytes: &[u8], reads: &[u64], outcome: DiskVerdict) -> usize {

@@ -289,8 +289,12 @@ impl Journal {
 
     fn submit(&self, dev: u32, sector: u64, data: Bytes) {
         let payload = Payload::Data(data);
-        let id = self.storage.log_hidden(dev, |id| {
-            Event::Submit { id, dev, sector, payload, flags: Flags::NONE }
+        let id = self.storage.log_hidden(dev, |id| Event::Submit {
+            id,
+            dev,
+            sector,
+            payload,
+            flags: Flags::NONE,
         });
         self.storage.complete(id, false);
     }
