@@ -79,6 +79,7 @@ impl Tree {
 
     /// Makes the size of a file part of the call.
     pub(super) fn put_size(&mut self, file: InodeNumber) {
+        self.storage.note_sector(self.device(file), SIZE_SECTOR);
         self.put(file, SIZE_SECTOR, size_sector(self.inode(file).size()));
     }
 

@@ -143,7 +143,7 @@ impl Tree {
             self.storage.note(ReadRange::HighestName { base: self.base });
         }
         // The last number is that of the journal.
-        if self.next >= INODES - 1 {
+        if self.next >= INODES - u32::from(self.journal.is_some()) {
             return Err(Errno::ENOSPC);
         }
         let number = self.next;

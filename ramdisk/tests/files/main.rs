@@ -9,6 +9,7 @@ mod crash_images;
 mod errors;
 mod events;
 mod forgetting;
+mod journal;
 mod media;
 mod model;
 mod noted;

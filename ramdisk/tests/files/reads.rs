@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use explode_ramdisk::files::{FileModel, Granule};
-use explode_ramdisk::{Event, Image, ReadRange, Recording, SimFiles, Storage, Values};
+use explode_ramdisk::{Event, Image, ImageView, ReadRange, Recording, SimFiles, Storage, Values};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -18,11 +18,10 @@ const BASE: u32 = 3;
 type Outcome = (String, Vec<Event>, Vec<ReadRange>);
 
 /// Returns the outcome of calls on nodes.
-fn outcome_by_nodes(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
+fn outcome_by_nodes(model: FileModel, image: &Image, granule: u32, ops: &[Op]) -> Outcome {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
-    let files = SimFiles::mount_by_nodes(FileModel::Posix, storage.clone(), BASE, Granule(granule))
-        .unwrap();
+    let files = SimFiles::mount_by_nodes(model, storage.clone(), BASE, Granule(granule)).unwrap();
     let answers: Vec<String> =
         ops.iter().map(|op| format!("{:?}", call_by_nodes(&files, op))).collect();
     let reads = storage.take_reads().expect("the image was not asked for");
@@ -30,10 +29,10 @@ fn outcome_by_nodes(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
 }
 
 /// Returns the outcome of calls on paths.
-fn outcome(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
+fn outcome(model: FileModel, image: &Image, granule: u32, ops: &[Op]) -> Outcome {
     let storage = Storage::new(image.clone(), Recording::On);
     storage.note_reads();
-    let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
+    let files = SimFiles::mount_as(model, storage.clone(), BASE, Granule(granule)).unwrap();
     // The status of a file needs no reads beyond those of the mount.
     let sizes = ["/a", "/b", "/c"].map(|path| Op::Stat(path.to_owned()));
     let answers: Vec<String> =
@@ -43,9 +42,9 @@ fn outcome(image: &Image, granule: u32, ops: &[Op]) -> Outcome {
 }
 
 /// Returns possible crash disks after these calls.
-fn crashes(ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
+fn crashes(model: FileModel, ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
     let storage = Storage::new(Image::new(), Recording::On);
-    let files = SimFiles::mount(storage.clone(), BASE, Granule(granule)).unwrap();
+    let files = SimFiles::mount_as(model, storage.clone(), BASE, Granule(granule)).unwrap();
     let mut replay = Replay::new(Image::new(), BASE, granule);
     for op in ops {
         let _ = call(&files, op);
@@ -57,19 +56,22 @@ fn crashes(ops: &[Op], granule: u32, seeds: &[u64]) -> Vec<Image> {
 /// Compares the outcomes for pairs of images that agree on the reads of the first. Returns the
 /// number of pairs of unequal images.
 fn compare(
-    outcome: fn(&Image, u32, &[Op]) -> Outcome,
+    model: FileModel,
+    outcome: fn(FileModel, &Image, u32, &[Op]) -> Outcome,
     before: &[Op],
     granule: u32,
     seeds: &[u64],
     after: &[Op],
 ) -> u32 {
     let mut values = Values::default();
-    let images = crashes(before, granule, seeds);
-    let outcomes: Vec<_> = images.iter().map(|image| outcome(image, granule, after)).collect();
+    let images = crashes(model, before, granule, seeds);
+    let outcomes: Vec<_> =
+        images.iter().map(|image| outcome(model, image, granule, after)).collect();
     let mut agreeing = 0;
     for (one, (answers, log, reads)) in images.iter().zip(&outcomes) {
         for (other, (other_answers, other_log, _)) in images.iter().zip(&outcomes) {
-            if reads.iter().all(|read| values.of(*read, one) == values.of(*read, other)) {
+            let (seen, other_seen) = (ImageView::of(one), ImageView::of(other));
+            if reads.iter().all(|read| values.of(*read, &seen) == values.of(*read, &other_seen)) {
                 assert_eq!((answers, log), (other_answers, other_log), "{reads:?}");
                 agreeing += u32::from(one.identity() != other.identity());
             }
@@ -86,17 +88,25 @@ fn calls(most: usize) -> impl Strategy<Value = Vec<Op>> {
 
 #[test]
 fn images_with_equal_reads_give_equal_results() {
-    assert!(pairs(outcome) > 100);
+    assert!(pairs(FileModel::Posix, outcome) > 100);
 }
 
 #[test]
 fn images_with_equal_reads_of_nodes_give_equal_results() {
     // A mount reads nothing, so more images agree.
-    assert!(pairs(outcome_by_nodes) > 2 * pairs(outcome));
+    assert!(pairs(FileModel::Posix, outcome_by_nodes) > 2 * pairs(FileModel::Posix, outcome));
+}
+
+#[test]
+fn images_with_a_journal_and_equal_reads_give_equal_results() {
+    for model in [FileModel::Ext4, FileModel::Xfs] {
+        let (by_nodes, by_paths) = (pairs(model, outcome_by_nodes), pairs(model, outcome));
+        assert!(by_nodes > 100 && by_paths > 10, "{model}: {by_nodes}, {by_paths}");
+    }
 }
 
 /// Compares pairs of images, and returns the number of those that agree on the reads.
-fn pairs(outcome: fn(&Image, u32, &[Op]) -> Outcome) -> u32 {
+fn pairs(model: FileModel, outcome: fn(FileModel, &Image, u32, &[Op]) -> Outcome) -> u32 {
     let agreeing = Cell::new(0);
     let granule = prop::sample::select(vec![512, 1536, 4096, 8192]);
     let seeds = prop::collection::vec(any::<u64>(), 8);
@@ -108,7 +118,7 @@ fn pairs(outcome: fn(&Image, u32, &[Op]) -> Outcome) -> u32 {
         prop::test_runner::TestRng::deterministic_rng(prop::test_runner::RngAlgorithm::ChaCha),
     );
     let property = |(before, granule, seeds, after): (Vec<Op>, u32, Vec<u64>, Vec<Op>)| {
-        agreeing.set(agreeing.get() + compare(outcome, &before, granule, &seeds, &after));
+        agreeing.set(agreeing.get() + compare(model, outcome, &before, granule, &seeds, &after));
         Ok(())
     };
     runner.run(&(calls(60), granule, seeds, calls(12)), property).unwrap();

@@ -1,0 +1,137 @@
+//! Tests of simulated files with the order of changes of a file system: names are those after some
+//! call, what was synced is there, and each crash disk can be used and can crash again.
+
+use std::collections::BTreeSet;
+
+use explode_ramdisk::files::{FileKind, FileModel, Granule};
+use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};
+use proptest::prelude::*;
+
+use crate::model::Model;
+use crate::operations::{Op, call, op, tree};
+use crate::replay::Replay;
+
+const BASE: u32 = 3;
+
+fn mount(model: FileModel, image: Image, granule: u32) -> SimFiles {
+    let storage = Storage::new(image, Recording::On);
+    SimFiles::mount_as(model, storage, BASE, Granule(granule)).unwrap()
+}
+
+/// Files, the replay of their log, and the names after each call that a crash can lose.
+struct Logged {
+    model: FileModel,
+    files: SimFiles,
+    replay: Replay,
+    granule: u32,
+    names: Vec<BTreeSet<(String, FileKind)>>,
+}
+
+impl Logged {
+    fn new(model: FileModel, image: Image, granule: u32) -> Logged {
+        let files = mount(model, image.clone(), granule);
+        let names = vec![names(&files)];
+        Logged { model, files, replay: Replay::new(image, BASE, granule), granule, names }
+    }
+
+    fn call(&mut self, op: &Op) {
+        let _ = call(&self.files, op);
+        for event in self.files.storage().take_log() {
+            self.replay.event(&event);
+        }
+        let now = names(&self.files);
+        if matches!(op, Op::Sync) {
+            self.names.clear();
+            let durable = mount(self.model, self.replay.durable(), self.granule);
+            assert_eq!(tree(&durable), tree(&self.files));
+        }
+        self.names.push(now);
+    }
+
+    /// Returns the files after a crash. Their names are those after some call.
+    fn crash(&self, seed: u64) -> SimFiles {
+        let files = mount(self.model, self.replay.crash(seed), self.granule);
+        let found = names(&files);
+        assert!(self.names.contains(&found), "{found:?} is none of {:?}", self.names);
+        files
+    }
+}
+
+fn names(files: &SimFiles) -> BTreeSet<(String, FileKind)> {
+    tree(files).into_keys().map(|path| (path.clone(), files.stat(&path).unwrap().kind)).collect()
+}
+
+fn models() -> impl Strategy<Value = FileModel> {
+    prop::sample::select(vec![FileModel::Ext4, FileModel::Xfs])
+}
+
+fn granule() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![512, 1536, 4096, 8192])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn results_are_those_of_posix(
+        model in models(),
+        ops in prop::collection::vec(op(), 0..120),
+        granule in granule(),
+    ) {
+        let simple = Model::default();
+        let mut files = mount(model, Image::new(), granule);
+        for op in ops {
+            if matches!(op, Op::Remount) {
+                simple.close_all();
+                files = mount(model, files.storage().image(), granule);
+                prop_assert_eq!(tree(&files), tree(&simple));
+            }
+            prop_assert_eq!(call(&files, &op), call(&simple, &op), "{:?}", op);
+        }
+        prop_assert_eq!(tree(&files), tree(&simple));
+        prop_assert_eq!(tree(&mount(model, files.storage().image(), granule)), tree(&simple));
+    }
+
+    #[test]
+    fn a_crash_leaves_the_names_after_some_call(
+        model in models(),
+        ops in prop::collection::vec((op(), prop::option::weighted(0.2, any::<u64>())), 0..80),
+        granule in granule(),
+    ) {
+        let mut logged = Logged::new(model, Image::new(), granule);
+        for (op, crash) in ops {
+            logged.call(&op);
+            let Some(seed) = crash else { continue };
+            let after = logged.crash(seed);
+            let before = tree(&after);
+            after.sync().unwrap();
+            prop_assert_eq!(tree(&after), before);
+            if seed % 4 == 0 {
+                // The next crash comes while the files are used that this one has left.
+                logged = Logged::new(model, logged.replay.crash(seed), granule);
+            }
+        }
+    }
+}
+
+/// A file that was lost leaves nothing to one that is made later, in the same place.
+#[test]
+fn a_lost_change_stays_lost() {
+    for model in [FileModel::Ext4, FileModel::Xfs] {
+        let mut logged = Logged::new(model, Image::new(), 4096);
+        let open = |path: &str| Op::Open { path: path.to_owned(), flags: (true, false, false) };
+        let write = Op::Write { fd: 0, offset: 0, len: 4096, byte: 1 };
+        for op in [open("/a"), write.clone(), Op::Close(0)] {
+            logged.call(&op);
+        }
+        // Nothing is kept: neither the name nor the contents.
+        let mut again = Logged::new(model, logged.replay.durable(), 4096);
+        assert_eq!(again.files.readdir("/").unwrap(), []);
+        for op in [open("/b"), Op::SyncDir("/".to_owned())] {
+            again.call(&op);
+        }
+        let durable = mount(model, again.replay.durable(), 4096);
+        assert_eq!(durable.readdir("/").unwrap(), [("b".to_owned(), FileKind::File)]);
+        assert_eq!(durable.read_file("/b").unwrap(), []);
+    }
+}
