@@ -92,6 +92,12 @@ impl Machine {
                 }
                 self.forget_empty_pieces();
             }
+            Event::Append { dev, sector, data } => {
+                let places = places(*dev, *sector, data.len() as u64);
+                for ((dev, sector), token) in places.zip(tokens(data)) {
+                    self.durable[dev as usize][sector as usize] = token;
+                }
+            }
             Event::Lock { dev, sector, len } => self.locked.extend(places(*dev, *sector, *len)),
             Event::Unlock { dev, sector, len } => {
                 for place in places(*dev, *sector, *len) {

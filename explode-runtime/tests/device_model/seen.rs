@@ -113,6 +113,7 @@ fn kind(event: &Event) -> &'static str {
     match event {
         Event::Dirty { .. } => "dirty",
         Event::Clean { .. } => "clean",
+        Event::Append { .. } => "append",
         Event::Lock { .. } => "lock",
         Event::Unlock { .. } => "unlock",
         Event::Submit { payload, flags, .. } if payload.is_empty() && flags.preflush => {

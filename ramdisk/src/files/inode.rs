@@ -12,6 +12,9 @@ use super::runs::Runs;
 /// The number of an inode; 0 is the root directory.
 pub type InodeNumber = u32;
 
+/// The number of inode numbers.
+pub const INODES: InodeNumber = 1 << 20;
+
 /// The sector of a file's device that holds its size. The contents end before it.
 pub const SIZE_SECTOR: u64 = 1 << 40;
 

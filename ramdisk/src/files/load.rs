@@ -11,10 +11,10 @@ use nix::errno::Errno;
 
 use super::access::Access;
 use super::granule::Granule;
-use super::inode::{DirEntry, Directory, Inode, InodeBody, InodeNumber, SIZE_SECTOR};
-use super::journal::Journal;
+use super::inode::{DirEntry, Directory, INODES, Inode, InodeBody, InodeNumber, SIZE_SECTOR};
+use super::journal::FileJournal;
 use super::slot::Slot;
-use super::tree::{INODES, ROOT, Tree};
+use super::tree::{ROOT, Tree};
 use super::{FileKind, FileModel, Result, slot};
 use crate::{Disk, Image, ReadRange, Storage, ZERO_SECTOR};
 
@@ -33,7 +33,8 @@ impl Tree {
     ) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
-        let journal = model.has_journal().then(|| Journal::open(&storage, base, granule, model));
+        let journal =
+            model.has_journal().then(|| FileJournal::open(&storage, base, granule, model));
         let image = storage.peek();
         let born = Access::of_new(FileKind::Directory);
         let root = Inode { links: 1, ..Inode::new(FileKind::Directory, born) };

@@ -20,16 +20,14 @@ use nix::errno::Errno;
 
 use super::access::Access;
 use super::granule::Granule;
-use super::inode::{Directory, Inode, InodeBody, InodeNumber};
-use super::journal::{Journal, Touch};
+use super::inode::{Directory, INODES, Inode, InodeBody, InodeNumber};
+use super::journal::{FileJournal, Touch};
 use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
 
 /// The inode number of the root directory.
 pub const ROOT: InodeNumber = 0;
-/// The number of inode numbers.
-pub const INODES: InodeNumber = 1 << 20;
 
 /// The inodes of a mounted file system.
 #[derive(Debug)]
@@ -42,7 +40,7 @@ pub struct Tree {
     /// True if the whole tree counts as read since it was loaded.
     pub(super) noted: bool,
     /// The journal of a model that orders changes. `None` for the model `posix`.
-    pub(super) journal: Option<Journal>,
+    pub(super) journal: Option<FileJournal>,
 }
 
 /// The end of a path: a name in a directory that leads to an inode or nowhere.
@@ -197,7 +195,7 @@ impl Tree {
 
     /// Ends a call.
     pub fn end_of_call(&mut self) {
-        self.journal.iter_mut().for_each(Journal::commit);
+        self.journal.iter_mut().for_each(FileJournal::commit);
     }
 
     /// Returns the device of an inode.
@@ -249,7 +247,7 @@ impl Tree {
 
     /// Syncs through the journal. Once it has no change that a crash can lose, no removed name can
     /// come back.
-    fn sync_journal(&mut self, sync: impl FnOnce(&mut Journal) -> bool) {
+    fn sync_journal(&mut self, sync: impl FnOnce(&mut FileJournal) -> bool) {
         if !self.journal.as_mut().is_some_and(sync) {
             return;
         }

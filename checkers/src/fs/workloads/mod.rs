@@ -44,7 +44,7 @@ use super::start::Start;
 use super::topology::{self, Limits, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
-use possible::{Follower, KeptOpen, OF_MODEL, Step};
+use possible::{Follower, KeptOpen, OF_MODEL, WorkloadStep};
 use renamed::{MOVED, RenamedFiles};
 use swarm::{SUBSETS, Subset};
 
@@ -217,7 +217,7 @@ impl Workloads {
         }
         if start.is_committed() {
             files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
-            self.step(|| Step::Sync);
+            self.step(|| WorkloadStep::Sync);
             self.state.history.now.sync(&self.state.fs);
             self.state.history.begin();
             self.renamed.now.sync(&self.state.fs);
@@ -230,7 +230,7 @@ impl Workloads {
     }
 
     /// Adds a step for the states of a model.
-    fn step(&mut self, step: impl FnOnce() -> Step) {
+    fn step(&mut self, step: impl FnOnce() -> WorkloadStep) {
         if let Some(follower) = &mut self.follower {
             follower.step(step());
         }
@@ -241,7 +241,7 @@ impl Workloads {
         let kept = self.kept_open();
         let failed = |(path, errno)| StepError::new(format!("open {path}: {errno}"));
         self.open = kept.open(files).map_err(failed)?;
-        self.step(|| Step::Open(kept));
+        self.step(|| WorkloadStep::Open(kept));
         Ok(())
     }
 
@@ -314,7 +314,7 @@ impl Workloads {
         self.open = session.leave();
         match made {
             Ok(()) => {
-                calls.iter().for_each(|call| self.step(|| Step::Call(call.clone())));
+                calls.iter().for_each(|call| self.step(|| WorkloadStep::Call(call.clone())));
                 self.follow(&calls);
                 Ok(true)
             }
@@ -350,7 +350,7 @@ impl Workloads {
         let forced = session.make(call);
         self.open = session.leave();
         if forced.is_ok() {
-            self.step(|| Step::Call(call.clone()));
+            self.step(|| WorkloadStep::Call(call.clone()));
         }
         if forced.is_ok() && By::of(call).is_some_and(|by| self.state.counts(by)) {
             self.state.history.now.force(&self.state.fs, call);
@@ -401,7 +401,7 @@ impl Checker for Workloads {
             self.time = &[false];
         }
         if self.start.is_some() {
-            self.step(|| Step::Remount);
+            self.step(|| WorkloadStep::Remount);
             let files = stack.files()?;
             return self.open_all(files.as_ref());
         }
@@ -431,7 +431,7 @@ impl Checker for Workloads {
         let point = ChoicePoint::action(calls.len() as u32, Label::named(NAME));
         let call = &calls[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         let before: Abstract = fs.clone();
-        self.step(|| Step::Begin);
+        self.step(|| WorkloadStep::Begin);
         cx.check_crashes_start(&[]);
         if !self.make(call, files.as_ref())? {
             return Err(CheckError::Stop);

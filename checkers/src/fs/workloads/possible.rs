@@ -1,7 +1,7 @@
 //! The states that a crash of simulated files can leave after the calls of a workload.
 //!
-//! A [`Follower`] repeats the calls on simulated files with a model, and computes every crash disk of
-//! the last interval. Each state of the checked file system must be one of theirs: otherwise the
+//! A [`Follower`] repeats the calls on simulated files with a model, and computes every crash disk
+//! of the last interval. Each state of the checked file system must be one of theirs: otherwise the
 //! model excludes a state that the file system shows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,10 +55,10 @@ impl KeptOpen {
 
 /// A step of a workload.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum WorkloadStep {
     /// A call that has succeeded.
     Call(FsCall),
-    /// sync(2).
+    /// A call of sync(2).
     Sync,
     /// Files are opened and stay open. They were closed before.
     Open(KeptOpen),
@@ -72,7 +72,7 @@ pub enum Step {
 #[derive(Clone, Debug)]
 pub struct Follower {
     model: FileModel,
-    steps: Vec<Step>,
+    steps: Vec<WorkloadStep>,
     states: Rc<States>,
 }
 
@@ -86,11 +86,11 @@ impl Follower {
     }
 
     /// Adds a step.
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: WorkloadStep) {
         self.steps.push(step);
     }
 
-    /// Computes the states that a crash from the last [`Step::Begin`] on can leave.
+    /// Computes the states that a crash from the last [`WorkloadStep::Begin`] on can leave.
     pub fn compute(&mut self) -> Result<(), CheckError> {
         self.states = Rc::new(self.states()?);
         Ok(())
@@ -157,26 +157,26 @@ impl ModelRun {
         Ok(ModelRun { model, storage, files, open, write_set, log: Vec::new() })
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), Errno> {
+    fn step(&mut self, step: &WorkloadStep) -> Result<(), Errno> {
         match step {
-            Step::Call(call) => {
+            WorkloadStep::Call(call) => {
                 let mut session = Session::resume(&self.files, std::mem::take(&mut self.open));
                 let made = session.make(call);
                 self.open = session.leave();
                 made?;
             }
-            Step::Sync => self.files.sync()?,
-            Step::Open(kept) => {
+            WorkloadStep::Sync => self.files.sync()?,
+            WorkloadStep::Open(kept) => {
                 drop(Session::resume(&self.files, std::mem::take(&mut self.open)));
                 self.open = kept.open(&self.files).map_err(|(_, errno)| errno)?;
             }
-            Step::Remount => {
+            WorkloadStep::Remount => {
                 drop(Session::resume(&self.files, std::mem::take(&mut self.open)));
                 self.files.sync()?;
                 self.follow(true);
                 self.files = mount(self.model, self.storage.clone())?;
             }
-            Step::Begin => self.follow(true),
+            WorkloadStep::Begin => self.follow(true),
         }
         self.follow(false);
         Ok(())

@@ -5,15 +5,14 @@
 //! | journal | 0 | the pointer: the number of valid changes, and the bytes of a granule |
 //! | journal | 8 - | the records |
 //! | a file | [`SIZE_TAG`] | the number of the note of the newest size, plus one |
-//! | a file | [`TAGS`] - | for each granule and generation the number of its newest note, plus one |
+//! | a file | [`TAGS`] - | for each granule and generation the same of its newest note |
 //!
 //! The journal is the last device of the files.
 
 use bytes::Bytes;
 
 use crate::files::granule::Granule;
-use crate::files::inode::{InodeNumber, SIZE_SECTOR};
-use crate::files::tree::INODES;
+use crate::files::inode::{INODES, InodeNumber, SIZE_SECTOR};
 use crate::{Disk, SECTOR_BYTES, ZERO_SECTOR};
 
 /// The number of the journal's device, as if it were an inode.

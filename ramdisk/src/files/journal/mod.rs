@@ -4,8 +4,8 @@
 //! of them, for any k from the number that is durable on: the pointer says how many, and each of
 //! its versions is a k. The contents of files are noted in the journal as well, but count only if
 //! their tag is on the device, and each tag is a piece of its own. So the write set of the engine
-//! needs no rules for file systems: a crash disk has one version of the pointer and any set of tags.
-//! [`replayed`] returns the files that such a disk has.
+//! needs no rules for file systems: a crash disk has one version of the pointer, and any set
+//! of tags. [`replayed`] returns the files that such a disk has.
 //!
 //! The records are [appended](Event::Append): they are on the device from the start, and nothing
 //! refers to them before the pointer or a tag does.
@@ -22,7 +22,7 @@ use nix::errno::Errno;
 
 use self::layout::{FIRST_RECORD, JOURNAL, POINTER, SIZE_TAG, pointer, tag, tag_sector};
 pub use self::record::Cut;
-use self::record::{Change, Note, Record, SectorChange};
+use self::record::{JournalChange, Note, Record, SectorChange};
 pub use self::replay::replayed;
 use self::replay::{Tail, cut_out};
 use super::Result;
@@ -38,7 +38,7 @@ pub fn journal_of(image: &Image, base: u32) -> Option<&Disk> {
 
 /// The journal of mounted files.
 #[derive(Debug)]
-pub struct Journal {
+pub struct FileJournal {
     storage: Storage,
     base: u32,
     granule: Granule,
@@ -47,7 +47,7 @@ pub struct Journal {
     /// The number of changes that no crash loses.
     durable: u64,
     /// The change of the call that runs now.
-    change: Change,
+    change: JournalChange,
     /// The inodes that the call changes.
     touches: BTreeMap<InodeNumber, Touch>,
     /// For each inode the changes that its sync makes durable: the first n of the journal.
@@ -58,7 +58,7 @@ pub struct Journal {
     is_used: bool,
 }
 
-/// What a call changes of an inode.
+/// The part of an inode that a call changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touch {
     /// Names or attributes. fdatasync(2) need not make them durable.
@@ -73,9 +73,9 @@ struct SyncedBy {
     fdatasync: u64,
 }
 
-impl Journal {
+impl FileJournal {
     /// Replays the journal of the files from `base` on, and continues it.
-    pub fn open(storage: &Storage, base: u32, granule: Granule, model: FileModel) -> Journal {
+    pub fn open(storage: &Storage, base: u32, granule: Granule, model: FileModel) -> FileJournal {
         let hidden = storage.hidden();
         let continued = hidden.disk(base + JOURNAL).is_some();
         // After an unmount the contents are there, and the journal goes on behind them.
@@ -85,14 +85,14 @@ impl Journal {
             let journal = Image::from_iter([(base + JOURNAL, journal.clone())]);
             storage.replay_done(seen, journal);
         }
-        Journal {
+        FileJournal {
             storage: storage.clone(),
             base,
             granule,
             model,
             durable: tail.changes,
             tail,
-            change: Change::default(),
+            change: JournalChange::default(),
             touches: BTreeMap::new(),
             synced_by: BTreeMap::new(),
             tags: BTreeMap::new(),
@@ -110,8 +110,8 @@ impl Journal {
         self.change.sectors.push(SectorChange { inode, sector, bytes });
     }
 
-    /// Makes a range of a file zeroes, as part of the call that runs now. The blocks at its ends
-    /// that the range has only in part are written in place, which a crash keeps or loses on its own
+    /// Makes a range of a file zeroes, as part of the call that runs now. A block that is only in
+    /// part in the range is written in place, and a crash keeps or loses that write separately
     /// (`ext4_block_truncate_page`, `iomap_truncate_page`).
     pub fn cut(&mut self, cut: Cut) {
         let dev = self.base + cut.file;
@@ -177,8 +177,8 @@ impl Journal {
         tag_sector(0, granules).map(drop).ok_or(Errno::EFBIG)
     }
 
-    /// Notes new contents of whole granules of a file, the first at byte `start`. With them the file
-    /// has at least `size` bytes, or ends where a granule ends.
+    /// Notes new contents of whole granules of a file, the first at byte `start`. With them the
+    /// file has at least `size` bytes, or ends where a granule ends.
     pub fn write(&mut self, file: InodeNumber, start: u64, bytes: &Bytes, size: u64, grows: bool) {
         let unit = u64::from(self.granule.0);
         for (granule, at) in (start / unit..).zip((0..bytes.len()).step_by(unit as usize)) {

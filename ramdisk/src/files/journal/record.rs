@@ -11,7 +11,7 @@ use crate::{Disk, SECTOR_BYTES};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
     /// One call. It is valid if the pointer is larger than its number among the changes.
-    Change(Change),
+    Change(JournalChange),
     /// The contents of a granule. They are valid if its tag has the number of this note.
     Note(Note),
     /// A size without data. It is valid if the size tag has the number of this note.
@@ -27,7 +27,7 @@ pub enum Record {
 
 /// A change of names, modes, attributes, or of the size by a truncation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct JournalChange {
     /// The new contents of sectors, in the order in which they were written.
     pub sectors: Vec<SectorChange>,
     /// The ranges of files that become zeroes.

@@ -1,4 +1,4 @@
-//! The replay of a journal: from the devices as a crash leaves them to the files that a mount finds.
+//! The replay of a journal: from devices after a crash to the files that a mount finds.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use super::layout::{
     FIRST_RECORD, JOURNAL, MOST_SECTORS, SIZE_TAG, pointed_to, tag_sector, tagged,
 };
 use super::places::Places;
-use super::record::{Change, Cut, Note, Record};
+use super::record::{Cut, JournalChange, Note, Record};
 use crate::files::granule::Granule;
 use crate::files::inode::{InodeNumber, SIZE_SECTOR};
 use crate::{Disk, Image, SECTOR_BYTES};
@@ -152,7 +152,7 @@ impl Replay<'_> {
         tagged(self.image.disk(self.base + file), sector)
     }
 
-    fn change(&mut self, change: &Change, generation: u64) {
+    fn change(&mut self, change: &JournalChange, generation: u64) {
         for cut in &change.cuts {
             cut_out(self.result.disk_mut(self.base + cut.file), cut);
             let places = self.tail.places.entry(cut.file).or_default();
