@@ -174,7 +174,6 @@ fn failure(
         spot: Some(stopped.spot.clone()),
         violation,
         promise: None,
-        told: Vec::new(),
     };
     LocatedFailure { failing, stopped: Some(stopped), by_search }
 }

@@ -108,8 +108,6 @@ pub struct PathFailure {
     pub violation: Violation,
     /// The profile's line about the broken promise.
     pub promise: Option<CitedPromise>,
-    /// The lines of the system's own story, if it has one.
-    pub told: Vec<String>,
 }
 
 /// The result of a disk.
@@ -450,7 +448,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     fn ended(&mut self, probed: ProbeResult) -> PathResult {
-        let ProbeResult { choices, failed, end, promise, events, told, .. } = probed;
+        let ProbeResult { choices, failed, end, promise, events, .. } = probed;
         self.events = events;
         match end {
             ProbeEnd::Violated(violation)
@@ -464,7 +462,6 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                     spot: None,
                     violation,
                     promise,
-                    told,
                 }))
             }
             ProbeEnd::Violated(violation) => PathResult::Not(format!(
@@ -510,7 +507,6 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             spot,
             violation,
             promise: None,
-            told: Vec::new(),
         })))
     }
 

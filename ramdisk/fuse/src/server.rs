@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
-    Access, Fallocate, Fd, FileKind, FileNode, Files as _, FsCall, NAMELESS, NewNode, OpenFlags,
+    Access, Fallocate, Fd, FileKind, Files as _, FsCall, NAMELESS, NewNode, Node, OpenFlags,
     Renaming, WriteMethod,
 };
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
@@ -101,8 +101,8 @@ impl FileServer {
         format!("{}/{name}", self.path(directory).trim_end_matches('/'))
     }
 
-    fn attributes(&self, node: &FileNode) -> FileAttr {
-        let FileNode { stat, access } = *node;
+    fn attributes(&self, node: &Node) -> FileAttr {
+        let Node { stat, access } = *node;
         let Times { accessed, modified, changed } = self.clock.times(stat.inode);
         let size = match stat.kind {
             // A target that a crash has lost is empty.
