@@ -11,7 +11,7 @@ use nix::errno::Errno;
 
 use super::Result;
 use super::inode::{InodeBody, InodeNumber, SIZE_SECTOR};
-use super::journal::Cut;
+use super::journal::{Cut, Touch};
 use super::runs::Runs;
 use super::tree::Tree;
 use crate::{ReadRange, SECTOR_BYTES, ZERO_SECTOR};
@@ -106,6 +106,9 @@ impl Tree {
             return;
         }
         if has_journal {
+            // fdatasync(2) waits for a new size (ext4: `ext4_do_update_inode` with `need_datasync`;
+            // XFS: `xfs_fsync_seq` leaves out timestamps alone).
+            self.touch(file, Touch::Data);
             return self.put_size(file);
         }
         inode.dirty_size = true;

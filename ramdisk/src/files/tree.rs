@@ -176,7 +176,7 @@ impl Tree {
         Ok(())
     }
 
-    fn touch(&mut self, number: InodeNumber, what: Touch) {
+    pub(super) fn touch(&mut self, number: InodeNumber, what: Touch) {
         self.journal.iter_mut().for_each(|journal| journal.touch(number, what));
     }
 

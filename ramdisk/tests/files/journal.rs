@@ -135,3 +135,17 @@ fn a_lost_change_stays_lost() {
         assert_eq!(durable.read_file("/b").unwrap(), []);
     }
 }
+
+/// A size that ftruncate(2) has set is durable after fdatasync(2).
+#[test]
+fn fdatasync_waits_for_a_new_size() {
+    for model in [FileModel::Ext4, FileModel::Xfs] {
+        let mut logged = Logged::new(model, Image::new(), 4096);
+        let open = Op::Open { path: "/a".to_owned(), flags: (true, false, false) };
+        for op in [open, Op::Sync, Op::Truncate { fd: 0, size: 9000 }, Op::Fdatasync(0)] {
+            logged.call(&op);
+        }
+        let durable = mount(model, logged.replay.durable(), 4096);
+        assert_eq!(durable.stat("/a").unwrap().size, 9000, "{model}");
+    }
+}
