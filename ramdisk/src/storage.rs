@@ -113,6 +113,11 @@ impl Storage {
         self.0.borrow_mut().noted(dev, start..start + 1);
     }
 
+    /// Records that bytes of a device were read.
+    pub(crate) fn note_bytes(&self, dev: u32, bytes: Range<u64>) {
+        self.0.borrow_mut().noted(dev, bytes);
+    }
+
     /// Fills `buf` from byte `offset` of a device on, including sectors that cannot be read.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
         let mut devices = self.0.borrow_mut();

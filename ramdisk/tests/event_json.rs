@@ -22,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
     let flags = any::<(bool, bool)>().prop_map(|(fua, preflush)| Flags { fua, preflush });
     prop_oneof![
         (place(), data()).prop_map(|((dev, sector), data)| Event::Dirty { dev, sector, data }),
+        (place(), data()).prop_map(|((dev, sector), data)| Event::Append { dev, sector, data }),
         range().prop_map(|((dev, sector), len)| Event::Clean { dev, sector, len }),
         range().prop_map(|((dev, sector), len)| Event::Lock { dev, sector, len }),
         range().prop_map(|((dev, sector), len)| Event::Unlock { dev, sector, len }),

@@ -36,12 +36,9 @@ impl Tree {
             Fallocate::Allocate if end <= size => Ok(()),
             Fallocate::Allocate => self.resize(file, end),
             Fallocate::PunchHole if offset >= size => Ok(()),
-            Fallocate::PunchHole if has_journal => {
-                self.cut(file, offset..end);
-                Ok(())
-            }
+            Fallocate::PunchHole if has_journal => self.cut(file, offset..end),
             Fallocate::ZeroRange if has_journal => {
-                self.cut(file, offset..end);
+                self.cut(file, offset..end)?;
                 self.resize(file, size.max(end))
             }
             Fallocate::PunchHole => {

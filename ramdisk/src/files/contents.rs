@@ -72,9 +72,13 @@ impl Tree {
     }
 
     /// Makes a range of a file zeroes, without a change of its size, as a change of the journal.
-    pub(super) fn cut(&mut self, file: InodeNumber, range: Range<u64>) {
-        let cut = Cut { file, start: range.start, end: range.end };
-        self.journal.iter_mut().for_each(|journal| journal.cut(cut));
+    /// `EFBIG` if the journal has too many changes.
+    pub(super) fn cut(&mut self, file: InodeNumber, range: Range<u64>) -> Result<()> {
+        let size = self.inode(file).size();
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.may_hold(size)?;
+        journal.cut(Cut { file, start: range.start, end: range.end });
+        Ok(())
     }
 
     /// Makes the size of a file part of the call.
@@ -91,7 +95,7 @@ impl Tree {
         }
         let before = self.inode(file).size();
         if self.journal.is_some() && size < before {
-            self.cut(file, size..self.granule.most());
+            self.cut(file, size..self.granule.most())?;
         }
         self.clear_gap(file, before..size)?;
         self.set_size(file, size);

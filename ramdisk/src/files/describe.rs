@@ -2,6 +2,7 @@
 
 use super::attributes;
 use super::inode::{DirEntry, InodeBody, InodeNumber, SIZE_SECTOR};
+use super::journal::{JOURNAL, SIZE_TAG, TAGS, granule_of};
 use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
@@ -9,6 +10,9 @@ impl Tree {
     /// Describes a sector of an inode's device: contents of a file, its size, a name, a mode or an
     /// attribute. `None` if the contents are unknown.
     pub fn describe_sector(&self, number: InodeNumber, sector: u64) -> Option<String> {
+        if number == JOURNAL && self.journal.is_some() {
+            return Some("the journal".to_owned());
+        }
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
         let path = self.path_of(number, |name| name.leads_to).or_else(removed);
@@ -30,7 +34,11 @@ impl Tree {
             InodeBody::File { .. } => {
                 let file = path.unwrap_or_else(|| format!("a file without a name, inode {number}"));
                 Some(match sector {
-                    SIZE_SECTOR => format!("the size of {file}"),
+                    SIZE_SECTOR | SIZE_TAG => format!("the size of {file}"),
+                    TAGS.. => {
+                        let start = granule_of(sector) * u64::from(self.granule.0);
+                        format!("{file} at byte {start}")
+                    }
                     _ => format!("{file} at byte {}", sector * SECTOR_BYTES as u64),
                 })
             }

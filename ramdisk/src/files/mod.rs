@@ -32,7 +32,7 @@ pub use call_text::CallText;
 pub use granule::Granule;
 pub(crate) use journal::{journal_of, replayed};
 pub(crate) use load::names_of_inodes;
-pub use model::{FileModel, UnknownModel};
+pub use model::FileModel;
 pub use nodes::{Entry, NewNode, Node};
 pub use open_files::{OpenFiles, Session};
 pub use posix::SimFiles;

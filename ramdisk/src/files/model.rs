@@ -1,7 +1,6 @@
 //! The file systems whose order of changes simulated files can have.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,18 +53,5 @@ impl FileModel {
 impl fmt::Display for FileModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-/// The error for a name that no model has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no such model of files; the models are posix, ext4, xfs")]
-pub struct UnknownModel;
-
-impl FromStr for FileModel {
-    type Err = UnknownModel;
-
-    fn from_str(name: &str) -> Result<FileModel, UnknownModel> {
-        FileModel::ALL.into_iter().find(|model| model.as_str() == name).ok_or(UnknownModel)
     }
 }

@@ -47,7 +47,7 @@ impl SimFiles {
         granule: Granule,
     ) -> Result<SimFiles> {
         let mounted = MountedSimFiles::new(storage, base, granule, false, model)?;
-        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
+        Ok(SimFiles::of(mounted))
     }
 
     /// Mounts like [`mount`](SimFiles::mount) a file system with the order of changes of a model.
@@ -61,7 +61,11 @@ impl SimFiles {
         granule: Granule,
     ) -> Result<SimFiles> {
         let mounted = MountedSimFiles::new(storage, base, granule, true, model)?;
-        Ok(SimFiles(Rc::new(RefCell::new(mounted))))
+        Ok(SimFiles::of(mounted))
+    }
+
+    fn of(mounted: MountedSimFiles) -> SimFiles {
+        SimFiles(Rc::new(RefCell::new(mounted)))
     }
 
     /// Returns the same file system, mounted so that every change is durable when its call returns.

@@ -217,7 +217,7 @@ impl Workloads {
         }
         if start.is_committed() {
             files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
-            self.step(|| WorkloadStep::Sync);
+            self.step(|| WorkloadStep::Call(FsCall::Sync));
             self.state.history.now.sync(&self.state.fs);
             self.state.history.begin();
             self.renamed.now.sync(&self.state.fs);
@@ -466,7 +466,7 @@ impl Checker for Workloads {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let states = self.follower.as_ref().map(Follower::key);
+        let states = self.follower.as_ref().map(Follower::states);
         Some(digest((&self.state.fs, &self.state.history, &self.renamed, states)))
     }
 

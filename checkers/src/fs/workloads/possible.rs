@@ -6,18 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use explode_ramdisk::files::{
-    FileKind, FileModel, Files, FsCall, Granule, OpenFiles, OpenFlags, Session, WriteMethod,
+    FileKind, FileModel, Files, FsCall, Granule, OpenFiles, Session, WriteMethod,
 };
 use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 use explode_runtime::crash::{Epoch, Instants, SampleLimits, SampleSeed, walk};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::writeset::{DeviceRules, WriteSet};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// The promise that each state is one of the model.
 pub const OF_MODEL: &str = "state-of-model";
@@ -58,8 +57,6 @@ impl KeptOpen {
 pub enum WorkloadStep {
     /// A call that has succeeded.
     Call(FsCall),
-    /// A call of sync(2).
-    Sync,
     /// Files are opened and stay open. They were closed before.
     Open(KeptOpen),
     /// The files are unmounted and mounted again.
@@ -77,7 +74,7 @@ pub struct Follower {
 }
 
 /// The states of an interval by epoch, as hashes.
-type States = BTreeMap<Epoch, BTreeSet<u128>>;
+pub type States = BTreeMap<Epoch, BTreeSet<u128>>;
 
 impl Follower {
     /// Returns the follower of a workload that has not begun.
@@ -92,18 +89,16 @@ impl Follower {
 
     /// Computes the states that a crash from the last [`WorkloadStep::Begin`] on can leave.
     pub fn compute(&mut self) -> Result<(), CheckError> {
-        self.states = Rc::new(self.states()?);
+        self.states = Rc::new(self.all_states()?);
         Ok(())
     }
 
-    /// Returns a hash of the computed states.
-    pub fn key(&self) -> u64 {
-        let mut hasher = std::hash::DefaultHasher::new();
-        self.states.hash(&mut hasher);
-        hasher.finish()
+    /// Returns the computed states.
+    pub fn states(&self) -> &States {
+        &self.states
     }
 
-    fn states(&self) -> Result<States, CheckError> {
+    fn all_states(&self) -> Result<States, CheckError> {
         let mut run = ModelRun::new(self.model)?;
         for step in &self.steps {
             run.step(step).map_err(|errno| {
@@ -165,7 +160,6 @@ impl ModelRun {
                 self.open = session.leave();
                 made?;
             }
-            WorkloadStep::Sync => self.files.sync()?,
             WorkloadStep::Open(kept) => {
                 drop(Session::resume(&self.files, std::mem::take(&mut self.open)));
                 self.open = kept.open(&self.files).map_err(|(_, errno)| errno)?;
@@ -173,7 +167,6 @@ impl ModelRun {
             WorkloadStep::Remount => {
                 drop(Session::resume(&self.files, std::mem::take(&mut self.open)));
                 self.files.sync()?;
-                self.follow(true);
                 self.files = mount(self.model, self.storage.clone())?;
             }
             WorkloadStep::Begin => self.follow(true),
@@ -182,7 +175,7 @@ impl ModelRun {
         Ok(())
     }
 
-    /// Takes the events of the log, and applies them if an interval begins or the files are synced.
+    /// Takes the events of the log. If an interval begins now, they are before it.
     fn follow(&mut self, begins: bool) {
         self.log.extend(self.storage.take_log());
         if begins {
@@ -244,45 +237,33 @@ const LOST_FOUND: &str = "/lost+found";
 /// Returns all nodes by path.
 fn nodes(files: &dyn Files) -> Result<BTreeMap<String, Node>, Errno> {
     let mut nodes = BTreeMap::new();
-    let mut first_paths: BTreeMap<u32, String> = BTreeMap::new();
+    // Files by path, each with its inode.
+    let mut found: BTreeMap<String, u32> = BTreeMap::new();
     let mut unread = vec![String::new()];
     while let Some(directory) = unread.pop() {
         let at = if directory.is_empty() { "/" } else { &directory };
-        let mut entries = files.readdir(at)?;
-        entries.sort();
-        for (name, kind) in entries {
+        for (name, kind) in files.readdir(at)? {
             let path = format!("{directory}/{name}");
-            if path == LOST_FOUND {
-                continue;
-            }
-            let node = match kind {
-                FileKind::Directory => Node::Directory,
-                FileKind::Symlink => Node::Symlink(files.readlink(&path)?),
-                FileKind::File => {
-                    let stat = files.stat(&path)?;
-                    let mut bytes = vec![0; stat.size as usize];
-                    let fd = files.open(&path, OpenFlags::EXISTING)?;
-                    let read = files.pread(fd, 0, &mut bytes);
-                    files.close(fd)?;
-                    bytes.truncate(read?);
-                    first_paths
-                        .entry(stat.inode)
-                        .and_modify(|first| *first = path.clone().min(first.clone()))
-                        .or_insert_with(|| path.clone());
-                    Node::File(stat.inode.to_string(), bytes)
+            match kind {
+                FileKind::Directory if path == LOST_FOUND => {}
+                FileKind::Directory => {
+                    unread.push(path.clone());
+                    nodes.insert(path, Node::Directory);
                 }
-            };
-            if node == Node::Directory {
-                unread.push(path.clone());
+                FileKind::Symlink => {
+                    let target = files.readlink(&path)?;
+                    nodes.insert(path, Node::Symlink(target));
+                }
+                FileKind::File => {
+                    found.insert(path.clone(), files.stat(&path)?.inode);
+                }
             }
-            nodes.insert(path, node);
         }
     }
-    for node in nodes.values_mut() {
-        if let Node::File(of, _) = node {
-            let first = of.parse().ok().and_then(|inode| first_paths.get(&inode));
-            *of = first.cloned().unwrap_or_default();
-        }
+    let mut first_paths: BTreeMap<u32, &str> = BTreeMap::new();
+    for (path, inode) in &found {
+        let first = *first_paths.entry(*inode).or_insert(path);
+        nodes.insert(path.clone(), Node::File(first.to_owned(), files.read_file(path)?));
     }
     Ok(nodes)
 }
@@ -293,7 +274,8 @@ fn hash(nodes: &BTreeMap<String, Node>) -> u128 {
     hasher.digest128()
 }
 
-/// Returns the nodes in words: each path with its size and the first bytes of its blocks.
+/// Returns the nodes in words: each file with its size, the first bytes of its blocks, the start of
+/// the zeroes at its end, and a hash of its contents.
 fn describe(nodes: &BTreeMap<String, Node>) -> String {
     let mut text = String::new();
     for (path, node) in nodes {
@@ -304,10 +286,185 @@ fn describe(nodes: &BTreeMap<String, Node>) -> String {
             Node::File(first, _) if first != path => write!(text, "{separator}{path} = {first}"),
             Node::File(_, bytes) => {
                 let starts: Vec<u8> = bytes.iter().step_by(4096).copied().collect();
-                write!(text, "{separator}{path} {} bytes {starts:?}", bytes.len())
+                let zeroes = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                let (size, hash) = (bytes.len(), xxh3_64(bytes) as u32);
+                write!(
+                    text,
+                    "{separator}{path} {size} bytes {starts:?}, zeroes from {zeroes} on, contents \
+                     {hash:08x}"
+                )
             }
         };
         wrote.expect("a String takes all");
     }
     if text.is_empty() { "an empty tree".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::files::OpenFlags;
+
+    use super::*;
+
+    const NEW: OpenFlags = OpenFlags { create: true, exclusive: true, truncate: false };
+
+    fn create(path: &str) -> FsCall {
+        FsCall::Open { path: path.to_owned(), flags: NEW }
+    }
+
+    fn write(path: &str, bytes: usize) -> FsCall {
+        FsCall::pwrite(path, 0, vec![1; bytes])
+    }
+
+    fn mkdir(path: &str) -> FsCall {
+        FsCall::Mkdir { path: path.to_owned() }
+    }
+
+    fn rename(from: &str, to: &str) -> FsCall {
+        FsCall::Rename { from: from.to_owned(), to: to.to_owned() }
+    }
+
+    fn unlink(path: &str) -> FsCall {
+        FsCall::Unlink { path: path.to_owned() }
+    }
+
+    fn truncate(path: &str, size: u64) -> FsCall {
+        FsCall::Ftruncate { path: path.to_owned(), size }
+    }
+
+    fn fsync(path: &str) -> FsCall {
+        FsCall::Fsync { path: path.to_owned() }
+    }
+
+    /// Returns the states in the epoch `end` after these calls, of which the first ones are synced.
+    fn states(model: FileModel, synced: &[FsCall], calls: &[FsCall]) -> BTreeSet<String> {
+        let mut run = ModelRun::new(model).unwrap();
+        let make = |run: &mut ModelRun, calls: &[FsCall]| {
+            for call in calls {
+                run.step(&WorkloadStep::Call(call.clone())).unwrap();
+            }
+        };
+        make(&mut run, synced);
+        run.step(&WorkloadStep::Call(FsCall::Sync)).unwrap();
+        run.step(&WorkloadStep::Begin).unwrap();
+        make(&mut run, calls);
+        let seed = SampleSeed { seed: 0, choices: 0, interval: 0 };
+        let limits = SampleLimits { limit: MOST_DISKS, samples: 2, seed };
+        let mut states = BTreeSet::new();
+        let ModelRun { write_set, log, .. } = &mut run;
+        walk(write_set, log, Instants::Interval, &limits, |disk| {
+            if disk.epochs().contains(Epoch::End) {
+                let files = mount(model, Storage::new(disk.image(), Recording::Off)).unwrap();
+                states.insert(short(&nodes(&files).unwrap()));
+            }
+        })
+        .unwrap();
+        states
+    }
+
+    /// Returns the paths: directories with a slash, second names with the first one, files with
+    /// their size, and `zeroes` if they hold nothing else.
+    fn short(nodes: &BTreeMap<String, Node>) -> String {
+        let node = |(path, node): (&String, &Node)| match node {
+            Node::Directory => format!("{path}/"),
+            Node::Symlink(target) => format!("{path}->{target}"),
+            Node::File(first, _) if first != path => format!("{path}={first}"),
+            Node::File(_, bytes) if !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0) => {
+                format!("{path} {} zeroes", bytes.len())
+            }
+            Node::File(_, bytes) => format!("{path} {}", bytes.len()),
+        };
+        nodes.iter().map(node).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A state that `posix` has after these calls and that other models exclude.
+    struct Excluded {
+        synced: Vec<FsCall>,
+        calls: Vec<FsCall>,
+        state: &'static str,
+        by: &'static [FileModel],
+        source: &'static str,
+    }
+
+    const BOTH: &[FileModel] = &[FileModel::Ext4, FileModel::Xfs];
+    const ORDER: &str = "jbd2_journal_commit_transaction; xlog_cil_push_work";
+    const ONE: &str = "one handle (ext4_journal_start); one transaction (xfs_trans_commit)";
+    const FSYNC: &str = "ext4_fsync_journal; xfs_fsync_flush_log";
+
+    fn excluded() -> Vec<Excluded> {
+        let row = |synced: &[FsCall], calls: &[FsCall], state, by, source| Excluded {
+            synced: synced.to_vec(),
+            calls: calls.to_vec(),
+            state,
+            by,
+            source,
+        };
+        let file = [create("/a"), write("/a", 4096)];
+        let exchange = FsCall::Exchange { from: "/a".to_owned(), to: "/b".to_owned() };
+        let link = FsCall::Link { from: "/a".to_owned(), to: "/b".to_owned() };
+        let symlink = FsCall::Symlink { target: "t".to_owned(), path: "/s".to_owned() };
+        let rmdir = FsCall::Rmdir { path: "/d".to_owned() };
+        let two = [create("/a"), create("/b"), write("/b", 1)];
+        let fsync_b = [create("/a"), create("/b"), fsync("/b")];
+        vec![
+            row(&[], &[mkdir("/a"), mkdir("/b")], "/b/", BOTH, ORDER),
+            row(&file, &[rename("/a", "/b")], "/a 4096, /b=/a", BOTH, ONE),
+            row(&file, &[rename("/a", "/b")], "", BOTH, ONE),
+            row(&two, &[rename("/b", "/a")], "/a 1, /b=/a", BOTH, ONE),
+            row(&two, &[exchange], "/a 1, /b=/a", BOTH, ONE),
+            row(&file, &[link, unlink("/a")], "", BOTH, ORDER),
+            row(&file, &[unlink("/a"), create("/b")], "/a 4096, /b 0", BOTH, ORDER),
+            row(&[], &[symlink, create("/t")], "/t 0", BOTH, ORDER),
+            row(&[mkdir("/d")], &[rmdir, mkdir("/e")], "/d/, /e/", BOTH, ORDER),
+            row(&file, &[truncate("/a", 0), create("/b")], "/a 4096, /b 0", BOTH, ORDER),
+            row(&[], &[create("/a"), fsync("/a")], "", BOTH, FSYNC),
+            row(&[], &fsync_b, "/b 0", BOTH, FSYNC),
+            row(
+                &[create("/a")],
+                &[write("/a", 4096)],
+                "/a 4096 zeroes",
+                &[FileModel::Xfs],
+                "xfs_setfilesize",
+            ),
+            row(
+                &[create("/b"), write("/b", 1)],
+                &[create("/a"), write("/a", 9), rename("/a", "/b")],
+                "/b 0",
+                &[FileModel::Ext4],
+                "ext4_rename: ext4_alloc_da_blocks",
+            ),
+        ]
+    }
+
+    #[test]
+    fn each_model_excludes_states_of_posix() {
+        for Excluded { synced, calls, state, by, source } in excluded() {
+            let has = |model| states(model, &synced, &calls).contains(state);
+            assert!(has(FileModel::Posix), "posix lacks '{state}' after {calls:?}");
+            for model in BOTH {
+                assert_eq!(has(*model), !by.contains(model), "{model}: '{state}', {source}");
+            }
+        }
+    }
+
+    /// The block at the cut is written in place. The size stays, as the truncation does.
+    #[test]
+    fn a_truncation_leaves_three_states() {
+        let synced = [create("/a"), write("/a", 4096)];
+        for model in BOTH {
+            let mut run = ModelRun::new(*model).unwrap();
+            for call in &synced {
+                run.step(&WorkloadStep::Call(call.clone())).unwrap();
+            }
+            run.step(&WorkloadStep::Call(FsCall::Sync)).unwrap();
+            run.step(&WorkloadStep::Begin).unwrap();
+            run.step(&WorkloadStep::Call(truncate("/a", 1000))).unwrap();
+            let states = run.states().unwrap();
+            assert_eq!(states[&Epoch::End].len(), 3, "{model}: old, zeroes from 1000 on, cut");
+        }
+        for model in BOTH {
+            let sizes = states(*model, &synced, &[truncate("/a", 1000)]);
+            assert_eq!(sizes, ["/a 1000", "/a 4096"].map(str::to_owned).into(), "{model}");
+        }
+    }
 }

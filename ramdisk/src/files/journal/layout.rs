@@ -40,6 +40,11 @@ pub fn tag_sector(generation: u64, granule: u64) -> Option<u64> {
     generation.checked_mul(GRANULES)?.checked_add(TAGS + granule).filter(|at| *at < MOST_SECTORS)
 }
 
+/// Returns the number of the granule that a sector is the tag of.
+pub fn granule_of(sector: u64) -> u64 {
+    (sector - TAGS) % GRANULES
+}
+
 /// Returns a sector with the pointer.
 pub fn pointer(changes: u64, granule: Granule) -> Bytes {
     let mut sector = ZERO_SECTOR;

@@ -20,7 +20,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use self::layout::{FIRST_RECORD, JOURNAL, POINTER, SIZE_TAG, pointer, tag, tag_sector};
+use self::layout::{FIRST_RECORD, POINTER, pointer, tag, tag_sector};
+pub use self::layout::{JOURNAL, SIZE_TAG, TAGS, granule_of};
 pub use self::record::Cut;
 use self::record::{JournalChange, Note, Record, SectorChange};
 pub use self::replay::replayed;
@@ -125,6 +126,7 @@ impl FileJournal {
             ends.dedup();
             for start in ends {
                 let (mut old, mut new) = (vec![0; unit as usize], vec![0; unit as usize]);
+                self.storage.note_bytes(dev, start..start + unit);
                 before.read(start, &mut old);
                 disk.read(start, &mut new);
                 if old != new {
@@ -171,14 +173,18 @@ impl FileJournal {
         }
     }
 
-    /// Checks that a file can have contents up to a byte. `EFBIG` if not.
+    /// Checks that contents of a file up to a byte have places. `EFBIG` if not: the byte is too far
+    /// behind, or the journal has too many changes.
     pub fn may_hold(&self, end: u64) -> Result<()> {
         let granules = end.div_ceil(u64::from(self.granule.0));
-        tag_sector(0, granules).map(drop).ok_or(Errno::EFBIG)
+        tag_sector(self.tail.changes + 1, granules).map(drop).ok_or(Errno::EFBIG)
     }
 
     /// Notes new contents of whole granules of a file, the first at byte `start`. With them the
     /// file has at least `size` bytes, or ends where a granule ends.
+    ///
+    /// # Panics
+    /// If [`may_hold`](FileJournal::may_hold) refuses the end.
     pub fn write(&mut self, file: InodeNumber, start: u64, bytes: &Bytes, size: u64, grows: bool) {
         let unit = u64::from(self.granule.0);
         for (granule, at) in (start / unit..).zip((0..bytes.len()).step_by(unit as usize)) {
@@ -186,7 +192,7 @@ impl FileJournal {
             let used = part.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
             let generation =
                 self.tail.places.get(&file).map_or(0, |places| places.generation(granule));
-            let Some(sector) = tag_sector(generation, granule) else { continue };
+            let sector = tag_sector(generation, granule).expect("the caller has checked the end");
             let note = Note {
                 file,
                 granule,

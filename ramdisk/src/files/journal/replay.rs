@@ -125,16 +125,20 @@ impl Replay<'_> {
                 let number = self.next_note();
                 let places = self.tail.places.get(&note.file);
                 let generation = places.map_or(0, |places| places.generation(note.granule));
-                let tag = tag_sector(note.generation, note.granule);
-                if generation == note.generation
-                    && tag.is_some_and(|tag| self.tag(note.file, tag) == Some(number))
-                {
+                let place = tag_sector(note.generation, note.granule);
+                let place = place.filter(|_| generation == note.generation);
+                let tag = place.and_then(|place| self.tag(note.file, place));
+                if tag == Some(number) {
                     self.fill(note);
+                }
+                // A later note in the same place has replaced the contents, but not the size.
+                if tag >= Some(number) {
+                    self.grow(note.file, note.size);
                 }
             }
             Record::Size { file, size } => {
                 let number = self.next_note();
-                if self.tag(*file, SIZE_TAG) == Some(number) {
+                if self.tag(*file, SIZE_TAG) >= Some(number) {
                     self.grow(*file, *size);
                 }
             }
@@ -170,7 +174,6 @@ impl Replay<'_> {
         let disk = self.result.disk_mut(self.base + note.file);
         disk.write(sector, &note.bytes);
         disk.write_zeroes(sector + (note.bytes.len() / SECTOR_BYTES) as u64..end);
-        self.grow(note.file, note.size);
     }
 
     fn grow(&mut self, file: InodeNumber, size: u64) {
