@@ -1,8 +1,9 @@
-//! The five worked counts of fault-model.md, section 7, and one count for each other line of its
-//! table: the disks that an unsynced change to simulated files can leave.
+//! The five worked counts of fault-model.md, section 7, one count for each other line of its table,
+//! and the worked counts of file-models.md: the disks that an unsynced change to simulated files can
+//! leave.
 
-use explode_ramdisk::files::{Fallocate, Files, Granule, OpenFlags, Renaming};
-use explode_ramdisk::{Image, Recording, SimFiles, Storage};
+use explode_ramdisk::files::{Fallocate, FileModel, Files, Granule, OpenFlags, Renaming};
+use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 use explode_runtime::crash::{Instants, SampleLimits, walk};
 use explode_runtime::writeset::{DeviceRules, WriteSet};
 
@@ -15,8 +16,12 @@ struct Machine {
 
 impl Machine {
     fn new() -> Machine {
+        Machine::of(FileModel::Posix)
+    }
+
+    fn of(model: FileModel) -> Machine {
         let storage = Storage::new(Image::new(), Recording::On);
-        let files = SimFiles::mount(storage.clone(), 0, Granule(4096))
+        let files = SimFiles::mount_as(model, storage.clone(), 0, Granule(4096))
             .expect("an empty disk is a file system");
         Machine { files, storage, write_set: WriteSet::new(Image::new(), DeviceRules::default()) }
     }
@@ -159,4 +164,38 @@ fn a_punched_hole_is_one_change() {
     assert_eq!(machine.disks(), (2, 2));
     machine.files.fdatasync(fd).expect("fdatasync");
     assert_eq!(machine.disks(), (1, 1));
+}
+
+/// The worked counts of file-models.md: a file is made, written and renamed.
+#[test]
+fn a_renamed_file_under_each_model() {
+    let rows = [(FileModel::Posix, 24, 16), (FileModel::Ext4, 12, 12), (FileModel::Xfs, 6, 6)];
+    for (model, disks, distinct) in rows {
+        let mut machine = Machine::of(model);
+        machine.write("/new", 1);
+        machine.files.rename("/new", "/v").expect("rename");
+        assert_eq!(machine.disks(), (disks, distinct), "{model}");
+        machine.files.sync().expect("sync");
+        assert_eq!(machine.disks().0, 1, "{model}");
+    }
+}
+
+/// An appended record loses no disk, and each disk has it.
+#[test]
+fn an_appended_record_is_on_each_disk() {
+    let bytes = |byte| vec![byte; 512].into();
+    let log = [
+        Event::Dirty { dev: 0, sector: 0, data: bytes(1) },
+        Event::Append { dev: 1, sector: 8, data: bytes(2) },
+        Event::Dirty { dev: 0, sector: 8, data: bytes(3) },
+    ];
+    let mut write_set = WriteSet::new(Image::new(), DeviceRules::default());
+    let mut disks = 0;
+    let counts = walk(&mut write_set, &log, Instants::Interval, &SampleLimits::default(), |disk| {
+        disks += 1;
+        let image = disk.image();
+        assert_eq!(image.disk(1).expect("the record").sector(8), [2; 512]);
+    })
+    .expect("a sound log");
+    assert_eq!((counts.crash_disks, disks), (4u32.into(), 4));
 }
