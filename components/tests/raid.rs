@@ -45,6 +45,7 @@ impl Array {
             rules: DeviceRules::default(),
             seed: 0,
             asks: Asks::default(),
+            calls: None,
         };
         step(self.component.as_mut(), &below)
     }

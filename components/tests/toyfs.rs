@@ -26,6 +26,7 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
         rules: DeviceRules::default(),
         seed: 0,
         asks: Asks::default(),
+        calls: None,
     })
 }
 

@@ -8,12 +8,15 @@ use crate::base::{Mode, StepError, catch_panic};
 use crate::stack::{Below, Component, ComponentDef, Surface};
 
 /// Returns the definition of the component for the registry.
-pub(super) fn def<S: 'static, M: 'static>(parts: EngineParts<S, M>) -> ComponentDef {
+pub(super) fn def<S: 'static, M: 'static>(
+    parts: EngineParts<S, M>,
+    files: &ComponentDef,
+) -> ComponentDef {
     ComponentDef::new("store", "the engine of a crash test", move |_| {
         Ok(Box::new(Engine { parts: parts.clone(), open: None }))
     })
     .modes([Mode::Mem])
-    .on("simfiles")
+    .on(files.name.clone())
 }
 
 /// The open store for the model.
@@ -32,8 +35,7 @@ impl<S: 'static, M: 'static> Component for Engine<S, M> {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
-        let files = below.files()?;
-        let store = catch_panic(|| (self.parts.open)(files))
+        let store = catch_panic(|| (self.parts.open)(below))
             .map_err(StepError::new)?
             .map_err(StepError::new)?;
         self.open = Some(Rc::new(RefCell::new(store)));

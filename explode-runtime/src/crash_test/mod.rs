@@ -51,6 +51,7 @@ pub use self::parts::Result;
 pub use self::replay::REPLAY;
 pub use self::run::CrashTest;
 pub use self::step::Step;
+use crate::stack::{Below, ComponentDef, simfiles};
 use parts::EngineParts;
 
 /// Returns the crash test of a storage engine. It explores all choices of three steps, and crashes
@@ -78,8 +79,19 @@ pub fn crash_test<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     step: impl Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync + 'static,
     read: impl Fn(&mut S) -> Result<M> + Send + Sync + 'static,
 ) -> CrashTest {
-    CrashTest::new(
-        name,
-        EngineParts { open: Arc::new(open), step: Arc::new(step), read: Arc::new(read) },
-    )
+    let open_on = move |below: &Below<'_>| open(below.files().map_err(|error| error.to_string())?);
+    crash_test_on(name, simfiles::def(), open_on, step, read)
+}
+
+/// Returns a crash test of a storage engine on the files that a component offers, of any type.
+/// `open` takes them from what is below it. The rest is as for [`crash_test`].
+pub fn crash_test_on<S: 'static, M: Clone + Debug + PartialEq + 'static>(
+    name: &str,
+    files: ComponentDef,
+    open: impl Fn(&Below<'_>) -> Result<S> + Send + Sync + 'static,
+    step: impl Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync + 'static,
+    read: impl Fn(&mut S) -> Result<M> + Send + Sync + 'static,
+) -> CrashTest {
+    let parts = EngineParts { open: Arc::new(open), step: Arc::new(step), read: Arc::new(read) };
+    CrashTest::new(name, files, parts)
 }

@@ -1,17 +1,15 @@
 //! The functions that a crash test is made of.
 
 use std::error::Error;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use explode_ramdisk::files::Files;
-
 use super::step::Step;
+use crate::stack::Below;
 
 /// The result of a test's function. Any error type is accepted.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-type Open<S> = dyn Fn(Rc<dyn Files>) -> Result<S> + Send + Sync;
+type Open<S> = dyn Fn(&Below<'_>) -> Result<S> + Send + Sync;
 type DoStep<S, M> = dyn Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync;
 type Read<S, M> = dyn Fn(&mut S) -> Result<M> + Send + Sync;
 

@@ -19,7 +19,7 @@ use crate::explain::{SearchBounds, StoryCommands, differences, diverged as in_li
 use crate::plan::{Plan, Registry, RunSettings};
 use crate::report::{Finding, Line, Message, Summary, escaped};
 use crate::run::{Confirmation, RunSink, Supervisor};
-use crate::stack::{StackSpec, simfiles};
+use crate::stack::{ComponentDef, StackSpec};
 use crate::trace::{ReplayResult, Trace};
 use crate::verdict::BrokenKind;
 use crate::worker::RemoteWorkers;
@@ -40,14 +40,15 @@ pub struct CrashTest {
 impl CrashTest {
     pub(super) fn new<S: 'static, M: Clone + Debug + PartialEq + 'static>(
         name: &str,
+        files: ComponentDef,
         parts: EngineParts<S, M>,
     ) -> CrashTest {
-        let (store, checker) = (engine::def(parts.clone()), model::def(parts));
+        let (store, checker) = (engine::def(parts.clone(), &files), model::def(parts));
         let target = plan::Target {
             name: "".into(),
             about: store.about.clone(),
             stack: StackSpec::default()
-                .plug(simfiles::NAME, Options::none())
+                .plug(&files.name, Options::none())
                 .plug(&store.name, Options::none()),
             checker: checker.name.clone(),
             checker_options: Options::none(),
@@ -55,7 +56,7 @@ impl CrashTest {
             seeded: false,
             expect: "clean".into(),
         };
-        let components = [simfiles::def(), store].into();
+        let components = [files, store].into();
         let registry = Registry { components, checkers: [checker].into(), ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
         CrashTest::of_plan(registry, Plan { target: name.to_owned(), ..plan })

@@ -158,6 +158,15 @@ impl Asks {
         }
     }
 
+    /// Records that the component cannot do its work here, for a reason that is no error of the
+    /// checked system. The mutate or the check of a crash disk is then not judged, and the reason
+    /// is reported. Only the first of a stack is kept.
+    pub fn refuse(&self, why: impl fmt::Display) {
+        if let Some(desk) = &self.desk {
+            desk.refuse(BrokenKind::Component.of(format!("{}: {why}", self.component)));
+        }
+    }
+
     fn state(&self) -> RequestState {
         self.desk.as_ref().map_or(RequestState::Idle, |desk| desk.state.get())
     }

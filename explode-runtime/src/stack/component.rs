@@ -107,6 +107,9 @@ pub struct Below<'a> {
     /// The handle for requests to explode. A component that makes requests during operations keeps
     /// it at mount.
     pub asks: Asks,
+    /// The log that gives the calls of this component a place among the events. `None` if it is not
+    /// wanted. A component whose calls do not go through [`files`](Below::files) keeps it at mount.
+    pub calls: Option<CallLog>,
 }
 
 impl Below<'_> {
@@ -129,6 +132,18 @@ impl Below<'_> {
                 MissingChild(other)
             ))),
         }
+    }
+
+    /// Returns the engine that the first child offers.
+    pub fn engine<T: Any>(&self) -> Result<Rc<T>, StepError> {
+        let engine = match self.children.first() {
+            Some(Surface::Engine(engine)) => Rc::clone(engine).downcast().ok(),
+            _ => None,
+        };
+        engine.ok_or_else(|| {
+            let found = MissingChild(self.children.first());
+            StepError::new(format!("needs another engine below it, and has {found}"))
+        })
     }
 
     /// Returns the simulated disk that child `index` offers.

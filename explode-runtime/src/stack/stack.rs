@@ -364,6 +364,7 @@ impl Stack {
             rules: *rules,
             seed: *seed,
             asks: Asks::new(desk, name),
+            calls: placed.as_ref().map(|log| log.of(name)),
         };
         let done = step(component.as_mut(), &below);
         let of_crash = devices.kernel().filter(|kernel| kernel.side() == Side::Crash);

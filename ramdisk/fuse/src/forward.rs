@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use explode_ramdisk::files::{Access, Fallocate, Fd, NewNode, Renaming};
+use explode_ramdisk::files::{Access, Fallocate, Fd, NewNode, NodeChange, Renaming};
 use fuser::{
     BsdFileFlags, Errno as FuseErrno, FileHandle, FileType, Filesystem, FopenFlags, Generation,
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
@@ -20,7 +20,7 @@ use nix::errno::Errno;
 
 use crate::mappings::Mappings;
 use crate::requests::{MountId, Requests};
-use crate::server::{BLOCK, Change, FOREVER, FileServer, Result, number};
+use crate::server::{BLOCK, FOREVER, FileServer, Result, new_time, number};
 
 /// One mount, as the kernel sees it.
 pub(crate) struct Forward {
@@ -194,7 +194,8 @@ impl Filesystem for Forward {
         _flags: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        let change = Change { mode, user, group, size, accessed, modified };
+        let (accessed, modified) = (accessed.map(new_time), modified.map(new_time));
+        let change = NodeChange { mode, user, group, size, accessed, modified };
         self.ask_attributes(reply, move |server| server.change(number(ino)?, change));
     }
 

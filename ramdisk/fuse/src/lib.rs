@@ -11,7 +11,6 @@
 //!
 //! # Rooms, bottom first
 //!
-//! - `clock`: the times of files
 //! - `hook`: functions that are called while a program runs
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
@@ -23,7 +22,6 @@
 //! - `programs`: the thread that mounts files and starts programs
 //! - `resident`: programs that are started once and answer many questions
 
-mod clock;
 mod forward;
 mod held_calls;
 mod hook;

@@ -11,7 +11,7 @@ const BEGIN: u64 = 1_704_067_200;
 
 /// The times of one node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Times {
+pub struct FileTimes {
     /// Of the last read that was set by a call.
     pub accessed: SystemTime,
     /// Of the last change of the contents.
@@ -21,17 +21,13 @@ pub(crate) struct Times {
 }
 
 /// The clock, and the times of the nodes that were changed.
-#[derive(Debug)]
-pub(crate) struct Clock {
+#[derive(Debug, Default)]
+pub struct FileClock {
     ticks: u64,
-    times: HashMap<u32, Times>,
+    times: HashMap<u32, FileTimes>,
 }
 
-impl Clock {
-    pub fn new() -> Clock {
-        Clock { ticks: 0, times: HashMap::new() }
-    }
-
+impl FileClock {
     /// Returns the next moment.
     pub fn tick(&mut self) -> SystemTime {
         self.ticks += 1;
@@ -39,13 +35,13 @@ impl Clock {
     }
 
     /// Returns the times of a node.
-    pub fn times(&self, number: u32) -> Times {
-        let first = Times { accessed: first(), modified: first(), changed: first() };
+    pub fn times(&self, number: u32) -> FileTimes {
+        let first = FileTimes { accessed: first(), modified: first(), changed: first() };
         self.times.get(&number).copied().unwrap_or(first)
     }
 
     /// Sets the times of a node.
-    pub fn set(&mut self, number: u32, times: Times) {
+    pub fn set(&mut self, number: u32, times: FileTimes) {
         self.times.insert(number, times);
     }
 
@@ -54,13 +50,13 @@ impl Clock {
         let now = self.tick();
         let times = self.times(number);
         let modified = if contents { now } else { times.modified };
-        self.set(number, Times { modified, changed: now, ..times });
+        self.set(number, FileTimes { modified, changed: now, ..times });
     }
 
     /// Records that a node was made.
     pub fn born(&mut self, number: u32) {
         let now = self.tick();
-        self.set(number, Times { accessed: now, modified: now, changed: now });
+        self.set(number, FileTimes { accessed: now, modified: now, changed: now });
     }
 }
 

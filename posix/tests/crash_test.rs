@@ -1,0 +1,56 @@
+//! Crash tests of small stores that use `std::fs`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use explode_posix::{CrashTest, Result, Step, crash_test};
+
+/// A log of bytes in one file, none of them zero.
+struct Log(PathBuf);
+
+fn open(folder: &Path) -> Result<Log> {
+    let path = folder.join("log");
+    if !path.exists() {
+        File::create(&path)?;
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(Log(path))
+}
+
+fn append(log: &Log, bytes: &mut Vec<u8>, step: &mut Step<'_, '_>, sync: bool) -> Result<()> {
+    let byte = [b'a', b'b'][step.choose(2)];
+    bytes.push(byte);
+    let mut file = OpenOptions::new().append(true).open(&log.0)?;
+    file.write_all(&[byte])?;
+    if sync {
+        file.sync_data()?;
+    }
+    Ok(())
+}
+
+fn read(log: &mut Log) -> Result<Vec<u8>> {
+    Ok(fs::read(&log.0)?.into_iter().take_while(|byte| *byte != 0).collect())
+}
+
+fn log(name: &str, sync: bool) -> CrashTest {
+    let step = move |log: &mut Log, bytes: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        append(log, bytes, step, sync)
+    };
+    crash_test(name, open, step, read)
+}
+
+#[test]
+fn a_sound_log_is_explored_to_the_end() {
+    let summary = log("log", true).run();
+    assert!(summary.complete && summary.broken.is_zero());
+    assert_eq!((summary.states, summary.operations), (15.into(), 14.into()));
+    assert_eq!((summary.crash_disks, summary.distinct), ((14 * 5).into(), (14 * 6).into()));
+}
+
+#[test]
+fn a_log_without_a_sync_loses() {
+    let text = log("log without a sync", false).outcome().expect_err("there is a bug");
+    println!("{text}");
+    assert!(text.contains("FAIL lost: 1 steps were durable, 0 are there; it holds []"), "{text}");
+}
