@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
 use explode_ramdisk::files::{
@@ -10,7 +11,7 @@ use explode_ramdisk::files::{
 };
 use nix::errno::Errno;
 
-use crate::locks::{Lock, Locks};
+use crate::locks::{HeldRange, Lock, Locks, WHOLE};
 use crate::mirror::Mirror;
 use crate::walk::{End, LastLink, Route, walk};
 
@@ -25,7 +26,10 @@ pub struct Folder {
     pub files: ProgramFiles,
     open: BTreeMap<OpenId, OpenFile>,
     next: OpenId,
-    pub locks: Locks,
+    /// The locks of whole files.
+    locks: Locks,
+    /// The locks of ranges.
+    ranges: Locks,
     /// The mirrors of files that are or were mapped.
     mirrors: BTreeMap<u32, Mirror>,
     /// The first call that was refused, in words.
@@ -84,6 +88,7 @@ impl Folder {
             open: BTreeMap::new(),
             next: 1,
             locks: Locks::default(),
+            ranges: Locks::default(),
             mirrors: BTreeMap::new(),
             refused: None,
         }
@@ -148,7 +153,8 @@ impl Folder {
 
     pub fn close(&mut self, id: OpenId) -> Result<()> {
         let open = self.open.remove(&id).ok_or(Errno::EBADF)?;
-        self.locks.unlock(open.node, id);
+        self.locks.unlock(open.node, id, WHOLE);
+        self.ranges.unlock(open.node, id, WHOLE);
         self.files.close(open.fd)
     }
 
@@ -404,19 +410,69 @@ pub fn new_time(time: &libc::timespec) -> Result<Option<NewTime>> {
     }
 }
 
-/// Takes or gives back the lock of a file (flock(2)). `None` if another open file holds it.
 impl Folder {
+    /// Takes or gives back the lock of a file (flock(2)). `None` if another open file holds it.
     pub fn flock(&mut self, id: OpenId, lock: Option<Lock>) -> Option<Result<()>> {
-        let open = match self.opened(id) {
-            Ok(open) => open,
+        let node = match self.opened(id) {
+            Ok(open) => open.node,
             Err(errno) => return Some(Err(errno)),
         };
-        match lock {
-            None => {
-                self.locks.unlock(open.node, id);
-                Some(Ok(()))
+        take(&mut self.locks, (node, id), WHOLE, lock).then_some(Ok(()))
+    }
+
+    /// Takes or gives back the lock of a range (fcntl(2)). `None` if another open file holds it.
+    pub fn lock_range(
+        &mut self,
+        id: OpenId,
+        asked: &libc::flock,
+        lock: Option<Lock>,
+    ) -> Option<Result<()>> {
+        match self.range(id, asked) {
+            Err(errno) => Some(Err(errno)),
+            Ok((node, range)) => {
+                take(&mut self.ranges, (node, id), range, lock).then_some(Ok(()))
             }
-            Some(lock) => self.locks.lock(open.node, id, lock).then_some(Ok(())),
+        }
+    }
+
+    /// Returns a lock that excludes a lock of a range.
+    pub fn range_conflict(
+        &self,
+        id: OpenId,
+        asked: &libc::flock,
+        lock: Lock,
+    ) -> Result<Option<HeldRange>> {
+        let (node, range) = self.range(id, asked)?;
+        Ok(self.ranges.conflict(node, id, &range, lock).cloned())
+    }
+
+    /// Returns the node and the bytes of a lock of a range.
+    fn range(&self, id: OpenId, asked: &libc::flock) -> Result<(u32, Range<u64>)> {
+        let open = self.opened(id)?;
+        let from = match i32::from(asked.l_whence) {
+            libc::SEEK_SET => 0,
+            libc::SEEK_CUR => open.position as i64,
+            libc::SEEK_END => self.size(open.node)? as i64,
+            _ => return Err(Errno::EINVAL),
+        };
+        let start = from.checked_add(asked.l_start).ok_or(Errno::EOVERFLOW)?;
+        let (start, end) = match asked.l_len {
+            0 => (start, None),
+            len if len < 0 => (start.checked_add(len).ok_or(Errno::EINVAL)?, Some(start)),
+            len => (start, Some(start.checked_add(len).ok_or(Errno::EOVERFLOW)?)),
+        };
+        let start = u64::try_from(start).map_err(|_| Errno::EINVAL)?;
+        Ok((open.node, start..end.map_or(u64::MAX, |end| end as u64)))
+    }
+}
+
+/// Takes or gives back a lock. Returns false if another open file holds it.
+fn take(locks: &mut Locks, (node, id): (u32, OpenId), range: Range<u64>, lock: Option<Lock>) -> bool {
+    match lock {
+        Some(lock) => locks.lock(node, id, range, lock),
+        None => {
+            locks.unlock(node, id, range);
+            true
         }
     }
 }

@@ -9,7 +9,6 @@ use nix::errno::Errno;
 use super::define::{Answer, opened};
 use crate::descriptors::{self, Description};
 use crate::locks::Lock;
-use crate::refusal::refuse;
 
 define! {
     fn dup(fd: c_int) -> c_int = duplicated(fd, 0);
@@ -65,18 +64,54 @@ fn controlled(fd: c_int, command: c_int, argument: usize) -> Answer<c_int> {
         }
         // A process never waits for a lock of its own.
         libc::F_SETLK | libc::F_SETLKW => open.home.with(|folder| folder.opened(open.id)).map(|_| 0),
-        libc::F_GETLK => {
-            // SAFETY: The argument of this command is a lock.
-            if let Some(lock) = unsafe { (argument as *mut libc::flock).as_mut() } {
+        // SAFETY: The argument of these commands is a lock.
+        _ => match unsafe { (argument as *mut libc::flock).as_mut() } {
+            Some(lock) if command == libc::F_GETLK => {
                 lock.l_type = libc::F_UNLCK as libc::c_short;
+                Ok(0)
             }
-            Ok(0)
-        }
-        libc::F_OFD_SETLK | libc::F_OFD_SETLKW | libc::F_OFD_GETLK => {
-            Err(refuse(&open.home, "locks of parts of a file (F_OFD_SETLK)", Errno::EINVAL))
-        }
-        _ => Err(Errno::EINVAL),
+            Some(lock) if command == libc::F_OFD_GETLK => tested(&open, lock),
+            Some(lock) if command == libc::F_OFD_SETLK => ranged(&open, lock, false),
+            Some(lock) if command == libc::F_OFD_SETLKW => ranged(&open, lock, true),
+            _ => Err(Errno::EINVAL),
+        },
     })
+}
+
+/// Returns the lock that a command for ranges asks for. `None` if it gives one back.
+fn lock_of(asked: &libc::flock) -> Result<Option<Lock>> {
+    match i32::from(asked.l_type) {
+        libc::F_RDLCK => Ok(Some(Lock::Shared)),
+        libc::F_WRLCK => Ok(Some(Lock::Exclusive)),
+        libc::F_UNLCK => Ok(None),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// Takes or gives back the lock of a range.
+fn ranged(open: &Description, asked: &libc::flock, waits: bool) -> Result<c_int> {
+    let lock = lock_of(asked)?;
+    let done = open.home.with_until(|folder| match folder.lock_range(open.id, asked, lock) {
+        None if !waits => Some(Err(Errno::EAGAIN)),
+        done => done,
+    });
+    open.home.wake();
+    done.map(|()| 0)
+}
+
+/// Puts the lock that excludes the asked one in its place.
+fn tested(open: &Description, asked: &mut libc::flock) -> Result<c_int> {
+    let lock = lock_of(asked)?.ok_or(Errno::EINVAL)?;
+    match open.home.with(|folder| folder.range_conflict(open.id, asked, lock))? {
+        None => asked.l_type = libc::F_UNLCK as libc::c_short,
+        Some(held) => {
+            let kind = if held.lock == Lock::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
+            let len = if held.range.end == u64::MAX { 0 } else { held.range.end - held.range.start };
+            (asked.l_type, asked.l_whence) = (kind as _, libc::SEEK_SET as _);
+            (asked.l_start, asked.l_len, asked.l_pid) = (held.range.start as i64, len as i64, -1);
+        }
+    }
+    Ok(0)
 }
 
 fn device_controlled(fd: c_int, request: c_ulong, argument: usize) -> Answer<c_int> {

@@ -80,6 +80,12 @@ fn file_call(number: c_long, arguments: [usize; 6]) -> Answer<c_long> {
             libc::SYS_pread64 => libc::pread64(a as _, b as _, c, d as _) as c_long,
             libc::SYS_pwrite64 => libc::pwrite64(a as _, b as _, c, d as _) as c_long,
             libc::SYS_close => libc::close(a as _).into(),
+            libc::SYS_fcntl => libc::fcntl(a as _, b as _, c).into(),
+            libc::SYS_flock => libc::flock(a as _, b as _).into(),
+            libc::SYS_lseek => libc::lseek64(a as _, b as _, c as _),
+            libc::SYS_sync_file_range => {
+                libc::sync_file_range(a as _, b as _, c as _, d as _).into()
+            }
             libc::SYS_fsync => libc::fsync(a as _).into(),
             libc::SYS_fdatasync => libc::fdatasync(a as _).into(),
             libc::SYS_ftruncate => libc::ftruncate64(a as _, b as _).into(),
