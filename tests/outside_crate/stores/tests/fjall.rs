@@ -1,31 +1,39 @@
-//! fjall: a log-structured store with background threads.
+//! fjall: a log-structured store whose memory tables are written by threads in the background.
 
 use std::path::Path;
 
 use explode_posix::{Result, Step, crash_test};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-fn open(folder: &Path) -> Result<(Database, Keyspace)> {
+type Store = (Database, Keyspace);
+
+fn open(folder: &Path) -> Result<Store> {
     let database = Database::builder(folder.join("fjall")).worker_threads(1).open()?;
     let numbers = database.keyspace("numbers", KeyspaceCreateOptions::default)?;
     Ok((database, numbers))
 }
 
-fn step(
-    (database, keyspace): &mut (Database, Keyspace),
-    numbers: &mut Vec<u8>,
-    step: &mut Step<'_, '_>,
-) -> Result<()> {
-    numbers.push(1 + step.choose(2) as u8);
+fn insert((database, keyspace): &mut Store, numbers: &mut Vec<u8>) -> Result<()> {
+    numbers.push(numbers.len() as u8 + 1);
     keyspace.insert([numbers.len() as u8], &numbers[numbers.len() - 1..])?;
     Ok(database.persist(PersistMode::SyncAll)?)
 }
 
-fn read((_, keyspace): &mut (Database, Keyspace)) -> Result<Vec<u8>> {
+/// Inserts a number, and then has its thread write the table of memory to a file or not.
+fn step(store: &mut Store, numbers: &mut Vec<u8>, step: &mut Step<'_, '_>) -> Result<()> {
+    let writes_table = step.choose(2) == 1;
+    insert(store, numbers)?;
+    if writes_table {
+        store.1.rotate_memtable_and_wait()?;
+    }
+    Ok(())
+}
+
+fn read((_, keyspace): &mut Store) -> Result<Vec<u8>> {
     keyspace.iter().map(|entry| Ok(entry.value()?[0])).collect()
 }
 
 #[test]
-fn every_persist_survives_every_crash() {
+fn every_persisted_number_survives_every_crash() {
     println!("{:#?}", crash_test("fjall", open, step, read).depth(2).run());
 }

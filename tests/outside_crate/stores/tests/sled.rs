@@ -1,25 +1,46 @@
-//! sled: an embedded database with a log of segments.
+//! sled: an embedded database. `Tree::flush` promises what fsync(2) gives, and calls
+//! sync_file_range(2), which gives less.
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
-use explode_posix::{Result, Step, crash_test};
+use explode_posix::{CrashTest, Result, Step, crash_test};
 
-fn open(folder: &Path) -> Result<sled::Db> {
-    Ok(sled::Config::new().path(folder.join("db")).flush_every_ms(None).open()?)
+type Store = (sled::Db, PathBuf);
+
+fn open(folder: &Path) -> Result<Store> {
+    let path = folder.join("sled");
+    Ok((sled::Config::new().path(&path).flush_every_ms(None).open()?, path))
 }
 
-fn step(db: &mut sled::Db, numbers: &mut Vec<u8>, step: &mut Step<'_, '_>) -> Result<()> {
-    numbers.push(1 + step.choose(2) as u8);
-    db.insert([numbers.len() as u8], &[numbers[numbers.len() - 1]])?;
+fn insert((db, path): &mut Store, numbers: &mut Vec<u8>, number: u8, fsync: bool) -> Result<()> {
+    numbers.push(number);
+    db.insert([numbers.len() as u8], &[number])?;
     db.flush()?;
+    if fsync {
+        File::open(path.join("db"))?.sync_all()?;
+    }
     Ok(())
 }
 
-fn read(db: &mut sled::Db) -> Result<Vec<u8>> {
+fn read((db, _): &mut Store) -> Result<Vec<u8>> {
     db.iter().values().map(|value| Ok(value?[0])).collect()
 }
 
+fn test(name: &str, fsync: bool) -> CrashTest {
+    let step = move |store: &mut Store, numbers: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        insert(store, numbers, 1 + step.choose(2) as u8, fsync)
+    };
+    crash_test(name, open, step, read).depth(2)
+}
+
 #[test]
-fn every_flush_survives_every_crash() {
-    println!("{:#?}", crash_test("sled", open, step, read).depth(2).run());
+fn a_flushed_number_is_lost() {
+    let text = test("sled", false).outcome().expect_err("flush does not call fsync");
+    assert!(text.contains("FAIL lost: 1 steps were durable, 0 are there; it holds []"), "{text}");
+}
+
+#[test]
+fn a_number_survives_every_crash_with_fsync() {
+    println!("{:#?}", test("sled with fsync", true).run());
 }
