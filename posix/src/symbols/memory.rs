@@ -36,7 +36,7 @@ unsafe fn mapped(
     let open = opened(fd)?;
     let is_private = flags & libc::MAP_TYPE == libc::MAP_PRIVATE;
     if !is_private && protection & libc::PROT_WRITE != 0 {
-        let call = "stores through a shared mapping (mmap)";
+        let call = "writes through a shared mapping (mmap)";
         return Some(failed(refuse(&open.home, call, Errno::ENODEV)));
     }
     let mirror = open.home.with(|folder| folder.mirror(open.id)?.read_only());

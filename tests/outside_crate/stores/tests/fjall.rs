@@ -35,5 +35,7 @@ fn read((_, keyspace): &mut Store) -> Result<Vec<u8>> {
 
 #[test]
 fn every_persisted_number_survives_every_crash() {
-    println!("{:#?}", crash_test("fjall", open, step, read).depth(2).run());
+    let test = crash_test("fjall", open, step, read).depth(2);
+    let summary = test.with(|settings| (settings.limit, settings.samples) = (300, 300)).run();
+    println!("{summary:#?}");
 }

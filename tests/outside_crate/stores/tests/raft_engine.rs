@@ -43,5 +43,7 @@ fn read(engine: &mut Engine) -> Result<Vec<u8>> {
 
 #[test]
 fn every_synced_write_survives_every_crash() {
-    println!("{:#?}", crash_test("raft-engine", open, step, read).depth(3).run());
+    let test = crash_test("raft-engine", open, step, read).depth(2);
+    let summary = test.with(|settings| (settings.limit, settings.samples) = (300, 300)).run();
+    println!("{summary:#?}");
 }
