@@ -98,9 +98,15 @@ impl Folder {
         walk(&self.files, PREFIX, route, last)
     }
 
-    /// Returns the directory and the name at the end of a path, for a call that makes the name.
-    fn vacant(&self, route: &Route) -> Result<(u32, String)> {
-        match self.walk(route, LastLink::Keep)? {
+    /// Returns the directory and the name at the end of a path, for a call that makes the name. Only
+    /// a directory may be made under a name with a `/` after it.
+    fn vacant(&self, route: &Route, kind: FileKind) -> Result<(u32, String)> {
+        match self.walk(route, LastLink::Name)? {
+            End::Name { node: None, .. }
+                if route.names.ends_with('/') && kind != FileKind::Directory =>
+            {
+                Err(Errno::ENOENT)
+            }
             End::Name { directory, name, node: None } => Ok((directory, name)),
             End::Name { .. } | End::Nameless(_) => Err(Errno::EEXIST),
         }
@@ -108,9 +114,13 @@ impl Folder {
 
     /// Returns the directory, the name and the node at the end of a path.
     fn named(&self, route: &Route, nameless: Errno) -> Result<(u32, String, TimedNode)> {
-        match self.walk(route, LastLink::Keep)? {
+        match self.walk(route, LastLink::Name)? {
             End::Name { directory, name, node } => {
-                Ok((directory, name, node.ok_or(Errno::ENOENT)?))
+                let node = node.ok_or(Errno::ENOENT)?;
+                if route.names.ends_with('/') && node.node.stat.kind != FileKind::Directory {
+                    return Err(Errno::ENOTDIR);
+                }
+                Ok((directory, name, node))
             }
             End::Nameless(_) => Err(nameless),
         }
@@ -122,15 +132,15 @@ impl Folder {
 
     pub fn open(&mut self, route: &Route, opening: &Opening) -> Result<OpenId> {
         let Opening { mode, create, exclusive, truncate, must_be_directory, .. } = *opening;
+        if create && route.names.ends_with('/') {
+            return self.walk(route, LastLink::Name).and(Err(Errno::EISDIR));
+        }
         let last = if create && exclusive { LastLink::Keep } else { opening.last };
         let end = self.walk(route, last)?;
         let (node, kind) = match (end.node(), end) {
             (Ok(_), _) if create && exclusive => return Err(Errno::EEXIST),
             (Ok(found), _) => (found.node.stat.inode, found.node.stat.kind),
             (Err(Errno::ENOENT), End::Name { directory, name, .. }) if create => {
-                if route.names.ends_with('/') {
-                    return Err(Errno::EISDIR);
-                }
                 let born = owned(opening.permissions);
                 let made = self.files.make(directory, &name, NewNode::File, born)?;
                 (made.node.stat.inode, FileKind::File)
@@ -316,7 +326,7 @@ impl Folder {
     }
 
     pub fn mkdir(&mut self, route: &Route, permissions: u32) -> Result<()> {
-        let (directory, name) = self.vacant(route)?;
+        let (directory, name) = self.vacant(route, FileKind::Directory)?;
         self.files.make(directory, &name, NewNode::Directory, owned(permissions)).map(drop)
     }
 
@@ -331,14 +341,14 @@ impl Folder {
     }
 
     pub fn rename(&mut self, from: &Route, to: &Route, how: Option<Renaming>) -> Result<()> {
+        // The directories of both are looked up first.
+        self.walk(from, LastLink::Name)?;
+        let new = self.walk(to, LastLink::Name)?;
         let (directory, name, node) = self.named(from, Errno::EBUSY)?;
-        match self.walk(to, LastLink::Keep)? {
+        let is_directory = node.node.stat.kind == FileKind::Directory;
+        match new {
             End::Nameless(_) => Err(Errno::EBUSY),
-            End::Name { node: None, .. }
-                if to.names.ends_with('/') && node.node.stat.kind != FileKind::Directory =>
-            {
-                Err(Errno::ENOTDIR)
-            }
+            End::Name { .. } if to.names.ends_with('/') && !is_directory => Err(Errno::ENOTDIR),
             End::Name { directory: new, name: new_name, .. } => {
                 self.files.rename((directory, &name), (new, &new_name), how)
             }
@@ -347,15 +357,15 @@ impl Folder {
 
     pub fn link(&mut self, from: &Route, to: &Route, last: LastLink) -> Result<()> {
         let node = self.status(from, last)?.node.stat;
+        let (directory, name) = self.vacant(to, FileKind::File)?;
         if node.kind == FileKind::Directory {
             return Err(Errno::EPERM);
         }
-        let (directory, name) = self.vacant(to)?;
         self.files.link(node.inode, directory, &name).map(drop)
     }
 
     pub fn symlink(&mut self, target: &str, route: &Route) -> Result<()> {
-        let (directory, name) = self.vacant(route)?;
+        let (directory, name) = self.vacant(route, FileKind::Symlink)?;
         self.files.make(directory, &name, NewNode::Symlink(target), owned(0o777)).map(drop)
     }
 

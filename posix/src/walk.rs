@@ -48,8 +48,10 @@ impl End {
 pub enum LastLink {
     /// It is followed.
     Follow,
-    /// It is the end.
+    /// It is the end, unless a `/` follows.
     Keep,
+    /// It is the end. The call is about the name.
+    Name,
 }
 
 struct Walk<'f> {
@@ -70,6 +72,7 @@ pub fn walk(files: &ProgramFiles, prefix: &str, route: &Route, last: LastLink) -
     let mut walk = Walk { files, above: vec![route.start], names: Vec::new(), links: 0 };
     walk.push(&route.names);
     let is_directory = route.names.ends_with('/');
+    let must_be_directory = is_directory && last != LastLink::Name;
     loop {
         let Some(name) = walk.names.pop() else {
             return Ok(End::Nameless(files.node(walk.here())?));
@@ -85,13 +88,17 @@ pub fn walk(files: &ProgramFiles, prefix: &str, route: &Route, last: LastLink) -
                     Err(errno) => return Err(errno),
                 };
                 let kind = node.map(|node| node.node.stat.kind);
-                let follow = !is_last || last == LastLink::Follow || is_directory;
+                let follow = match last {
+                    LastLink::Follow => true,
+                    LastLink::Keep => !is_last || is_directory,
+                    LastLink::Name => !is_last,
+                };
                 match (node, kind) {
                     (Some(link), Some(FileKind::Symlink)) if follow => {
                         walk.follow(prefix, link.node.stat.inode)?;
                     }
                     (Some(next), Some(_)) if !is_last => walk.above.push(next.node.stat.inode),
-                    (Some(_), Some(kind)) if is_directory && kind != FileKind::Directory => {
+                    (_, Some(kind)) if must_be_directory && kind != FileKind::Directory => {
                         return Err(Errno::ENOTDIR);
                     }
                     _ => return Ok(End::Name { directory: walk.here(), name, node }),
