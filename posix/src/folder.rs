@@ -349,10 +349,24 @@ impl Folder {
         match new {
             End::Nameless(_) => Err(Errno::EBUSY),
             End::Name { .. } if to.names.ends_with('/') && !is_directory => Err(Errno::ENOTDIR),
+            End::Name { node: Some(above), .. }
+                if how != Some(Renaming::Exchange) && self.is_above(&above, directory) =>
+            {
+                Err(Errno::ENOTEMPTY)
+            }
             End::Name { directory: new, name: new_name, .. } => {
                 self.files.rename((directory, &name), (new, &new_name), how)
             }
         }
+    }
+
+    /// Returns true if a node is a directory, or above it.
+    fn is_above(&self, node: &TimedNode, directory: u32) -> bool {
+        let path = |number| self.files.files().path_of(number);
+        let paths = path(node.node.stat.inode).zip(path(directory));
+        paths.is_some_and(|(above, path)| {
+            path.strip_prefix(&above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     pub fn link(&mut self, from: &Route, to: &Route, last: LastLink) -> Result<()> {
