@@ -5,10 +5,12 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use explode_ramdisk::files::{CallRecorder, Files as _, FsCall, Granule, ProgramFiles, Result};
+use explode_ramdisk::files::{
+    CallRecorder, FileModel, Files as _, FsCall, Granule, ProgramFiles, Result,
+};
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
 
-use crate::folder::{Folder, PREFIX};
+use crate::folder::{PREFIX, StoreFiles};
 use crate::owner::Home;
 use crate::symbols;
 
@@ -39,10 +41,10 @@ fn check() -> std::result::Result<(), String> {
     // The linker keeps all functions because of this call.
     assert!(symbols::count() > 0, "there are functions");
     let storage = Storage::new(Image::new(), Recording::Off);
-    let files = SimFiles::mount_by_nodes(storage, 0, Granule::default())
+    let files = SimFiles::mount_by_nodes(FileModel::Posix, storage, 0, Granule::default())
         .map_err(|errno| format!("unsupported: simulated files cannot be mounted: {errno}"))?;
     let recorded = ProgramFiles::new(files.clone(), Box::new(Unrecorded));
-    let home = Home::new(Folder::new(recorded));
+    let home = Home::new(StoreFiles::new(recorded));
     let called = home.enter(|| call(Path::new(PREFIX)));
     home.end();
     let seen = |path: &str| files.read_file(path).is_ok_and(|bytes| bytes == b"seen");

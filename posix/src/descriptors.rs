@@ -22,7 +22,7 @@ const MOST: usize = 1 << 16;
 /// True for each descriptor that is ours.
 static OURS: [AtomicBool; MOST] = [const { AtomicBool::new(false) }; MOST];
 
-/// What our descriptors refer to.
+/// The open files of our descriptors.
 static TABLE: OnceLock<Mutex<HashMap<c_int, Arc<Description>>>> = OnceLock::new();
 
 /// An open file of a mount. It is closed when the last descriptor is.

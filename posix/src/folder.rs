@@ -22,9 +22,9 @@ pub const PREFIX: &str = "/explode";
 pub type OpenId = u64;
 
 /// Simulated files and what is open on them.
-pub struct Folder {
+pub struct StoreFiles {
     pub files: ProgramFiles,
-    open: BTreeMap<OpenId, OpenFile>,
+    open: BTreeMap<OpenId, OpenDescription>,
     next: OpenId,
     /// The locks of whole files.
     locks: Locks,
@@ -36,7 +36,7 @@ pub struct Folder {
     pub refused: Option<String>,
 }
 
-/// How a file was opened.
+/// The mode in which a file was opened.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMode {
     pub read: bool,
@@ -50,7 +50,7 @@ pub struct OpenMode {
 
 /// An open file description.
 #[derive(Clone, Copy, Debug)]
-pub struct OpenFile {
+pub struct OpenDescription {
     fd: Fd,
     pub node: u32,
     pub kind: FileKind,
@@ -74,16 +74,16 @@ pub struct Opening {
 
 /// The place of a read or write.
 #[derive(Clone, Copy, Debug)]
-pub enum Position {
+pub enum IoPosition {
     /// The position of the open file, which moves on.
     Current,
     /// A byte offset.
     At(u64),
 }
 
-impl Folder {
-    pub fn new(files: ProgramFiles) -> Folder {
-        Folder {
+impl StoreFiles {
+    pub fn new(files: ProgramFiles) -> StoreFiles {
+        StoreFiles {
             files,
             open: BTreeMap::new(),
             next: 1,
@@ -98,8 +98,8 @@ impl Folder {
         walk(&self.files, PREFIX, route, last)
     }
 
-    /// Returns the directory and the name at the end of a path, for a call that makes the name. Only
-    /// a directory may be made under a name with a `/` after it.
+    /// Returns the directory and the name at the end of a path, for a call that makes the name.
+    /// Only a directory may be made under a name with a `/` after it.
     fn vacant(&self, route: &Route, kind: FileKind) -> Result<(u32, String)> {
         match self.walk(route, LastLink::Name)? {
             End::Name { node: None, .. }
@@ -157,7 +157,7 @@ impl Folder {
         let fd = self.files.open(node)?;
         let id = self.next;
         self.next += 1;
-        self.open.insert(id, OpenFile { fd, node, kind, position: 0, mode });
+        self.open.insert(id, OpenDescription { fd, node, kind, position: 0, mode });
         Ok(id)
     }
 
@@ -168,7 +168,7 @@ impl Folder {
         self.files.close(open.fd)
     }
 
-    pub fn opened(&self, id: OpenId) -> Result<OpenFile> {
+    pub fn opened(&self, id: OpenId) -> Result<OpenDescription> {
         self.open.get(&id).copied().ok_or(Errno::EBADF)
     }
 
@@ -185,7 +185,7 @@ impl Folder {
         self.open.entry(id).and_modify(|open| open.position = position);
     }
 
-    pub fn read(&mut self, id: OpenId, at: Position, bytes: &mut [u8]) -> Result<usize> {
+    pub fn read(&mut self, id: OpenId, at: IoPosition, bytes: &mut [u8]) -> Result<usize> {
         let open = self.opened(id)?;
         match open.kind {
             _ if !open.mode.read => return Err(Errno::EBADF),
@@ -193,22 +193,22 @@ impl Folder {
             FileKind::Directory | FileKind::Symlink => return Err(Errno::EISDIR),
         }
         let offset = match at {
-            Position::Current => open.position,
-            Position::At(offset) => offset,
+            IoPosition::Current => open.position,
+            IoPosition::At(offset) => offset,
         };
         let count = self.files.read(open.fd, offset, bytes)?;
-        if matches!(at, Position::Current) {
+        if matches!(at, IoPosition::Current) {
             self.moved(id, offset + count as u64);
         }
         Ok(count)
     }
 
-    pub fn write(&mut self, id: OpenId, at: Position, bytes: &[u8]) -> Result<usize> {
+    pub fn write(&mut self, id: OpenId, at: IoPosition, bytes: &[u8]) -> Result<usize> {
         let open = self.writable(id)?;
         let offset = match at {
             _ if open.mode.append => self.size(open.node)?,
-            Position::Current => open.position,
-            Position::At(offset) => offset,
+            IoPosition::Current => open.position,
+            IoPosition::At(offset) => offset,
         };
         if !bytes.is_empty() {
             self.files.write(open.node, open.fd, offset, bytes, open.mode.method)?;
@@ -216,14 +216,14 @@ impl Folder {
                 mirror.write(offset, bytes)?;
             }
         }
-        if matches!(at, Position::Current) {
+        if matches!(at, IoPosition::Current) {
             self.moved(id, offset + bytes.len() as u64);
         }
         Ok(bytes.len())
     }
 
     /// Returns an open file that may be written.
-    fn writable(&self, id: OpenId) -> Result<OpenFile> {
+    fn writable(&self, id: OpenId) -> Result<OpenDescription> {
         let open = self.opened(id)?;
         if open.mode.write { Ok(open) } else { Err(Errno::EBADF) }
     }
@@ -287,7 +287,7 @@ impl Folder {
     }
 
     /// Fills the mirror of a file, which is made if there is none. All contents count as read.
-    fn fill_mirror(&mut self, open: &OpenFile) -> Result<&Mirror> {
+    fn fill_mirror(&mut self, open: &OpenDescription) -> Result<&Mirror> {
         let mut bytes = vec![0; self.size(open.node)? as usize];
         self.files.read(open.fd, 0, &mut bytes)?;
         let mirror = match self.mirrors.entry(open.node) {
@@ -402,8 +402,8 @@ impl Folder {
     /// Copies a range of one open file to another. Returns the number of bytes.
     pub fn copy(
         &mut self,
-        (from, from_at): (OpenId, Position),
-        (to, to_at): (OpenId, Position),
+        (from, from_at): (OpenId, IoPosition),
+        (to, to_at): (OpenId, IoPosition),
         len: usize,
     ) -> Result<usize> {
         let mut bytes = vec![0; len.min(MOST_COPIED)];
@@ -434,7 +434,7 @@ pub fn new_time(time: &libc::timespec) -> Result<Option<NewTime>> {
     }
 }
 
-impl Folder {
+impl StoreFiles {
     /// Takes or gives back the lock of a file (flock(2)). `None` if another open file holds it.
     pub fn flock(&mut self, id: OpenId, lock: Option<Lock>) -> Option<Result<()>> {
         let node = match self.opened(id) {
@@ -453,9 +453,7 @@ impl Folder {
     ) -> Option<Result<()>> {
         match self.range(id, asked) {
             Err(errno) => Some(Err(errno)),
-            Ok((node, range)) => {
-                take(&mut self.ranges, (node, id), range, lock).then_some(Ok(()))
-            }
+            Ok((node, range)) => take(&mut self.ranges, (node, id), range, lock).then_some(Ok(())),
         }
     }
 
@@ -491,7 +489,12 @@ impl Folder {
 }
 
 /// Takes or gives back a lock. Returns false if another open file holds it.
-fn take(locks: &mut Locks, (node, id): (u32, OpenId), range: Range<u64>, lock: Option<Lock>) -> bool {
+fn take(
+    locks: &mut Locks,
+    (node, id): (u32, OpenId),
+    range: Range<u64>,
+    lock: Option<Lock>,
+) -> bool {
     match lock {
         Some(lock) => locks.lock(node, id, range, lock),
         None => {

@@ -61,13 +61,10 @@ impl Locks {
     /// Gives back what an open file holds of a range.
     pub fn unlock(&mut self, node: u32, open: u64, range: Range<u64>) {
         let Some(held) = self.0.get_mut(&node) else { return };
-        let (own, mut kept): (Vec<_>, Vec<_>) =
-            held.drain(..).partition(|held| held.open == open);
+        let (own, mut kept): (Vec<_>, Vec<_>) = held.drain(..).partition(|held| held.open == open);
         for HeldRange { range: held, lock, .. } in own {
-            let parts = [
-                held.start..held.end.min(range.start),
-                held.start.max(range.end)..held.end,
-            ];
+            let parts =
+                [held.start..held.end.min(range.start), held.start.max(range.end)..held.end];
             let parts = parts.into_iter().filter(|part| part.start < part.end);
             kept.extend(parts.map(|range| HeldRange { open, range, lock }));
         }

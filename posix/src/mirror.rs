@@ -35,9 +35,8 @@ impl Mirror {
             let rest = &bytes[done..];
             let at = i64::try_from(offset + done as u64).map_err(|_| Errno::EFBIG)?;
             // SAFETY: The buffer has as many bytes.
-            let count = unsafe {
-                libc::pwrite(self.0.as_raw_fd(), rest.as_ptr().cast(), rest.len(), at)
-            };
+            let count =
+                unsafe { libc::pwrite(self.0.as_raw_fd(), rest.as_ptr().cast(), rest.len(), at) };
             done += Errno::result(count)? as usize;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
-    Access, CallRecorder, FileKind, Files as _, FsCall, NewNode, ProgramFiles, Result,
+    Access, CallRecorder, FileKind, FileModel, Files as _, FsCall, NewNode, ProgramFiles, Result,
 };
 use explode_runtime::base::{Blame, Mode, StepError};
 use explode_runtime::events::CallLog;
@@ -15,23 +15,21 @@ use explode_runtime::stack::{
 };
 
 use crate::canary;
-use crate::folder::Folder;
+use crate::folder::StoreFiles;
 use crate::owner::Home;
 use crate::walk::ROOT;
 
-/// The name of the component.
-const NAME: &str = "posix";
-
-/// Returns the definition of the component.
-pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "simulated files for code that uses std::fs", |_| {
-        Ok(Box::new(PosixFiles::default()))
+/// Returns the definition of the component, whose name tells the model.
+pub fn def(model: FileModel) -> ComponentDef {
+    let name = format!("{model}-files");
+    ComponentDef::new(name, "simulated files for code that uses std::fs", move |_| {
+        Ok(Box::new(PosixFiles { model, first_device: 0, mounted: None }))
     })
     .modes([Mode::Mem])
 }
 
-#[derive(Default)]
 struct PosixFiles {
+    model: FileModel,
     first_device: u32,
     mounted: Option<Rc<Mounted>>,
 }
@@ -89,9 +87,9 @@ impl CallRecorder for Record {
 impl Component for PosixFiles {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), StepError> {
         canary::arrive().map_err(|why| StepError::new(why).blame(Blame::Tool))?;
-        let files = mount_by_nodes(below)?;
+        let files = mount_by_nodes(self.model, below)?;
         let recorded = ProgramFiles::new(files.clone(), Box::new(Record(below.calls.clone())));
-        let home = Home::new(Folder::new(recorded));
+        let home = Home::new(StoreFiles::new(recorded));
         self.first_device = below.first_device;
         self.mounted = Some(Rc::new(Mounted { home, files }));
         Ok(())
@@ -114,7 +112,7 @@ impl Component for PosixFiles {
     }
 
     fn facts(&self) -> Facts {
-        Facts::default().devices(DEVICES).promises(profile(false))
+        Facts::default().devices(DEVICES).promises(profile(self.model, false))
     }
 
     fn abilities(&self) -> Abilities<'_> {

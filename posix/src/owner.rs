@@ -18,7 +18,7 @@ use std::thread::{self, ThreadId};
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 
-use crate::folder::Folder;
+use crate::folder::StoreFiles;
 use crate::settle::Threads;
 
 /// A thread that owns mounts.
@@ -39,7 +39,7 @@ struct OwnerState {
 }
 
 #[derive(Default)]
-struct Mounts(BTreeMap<u64, Folder>);
+struct Mounts(BTreeMap<u64, StoreFiles>);
 
 // SAFETY: A folder is reached through the lock only, by `Home::with` while its code runs and by
 // `Home::end`, which only its owner calls. What a folder shares with other objects of its owner,
@@ -85,7 +85,7 @@ impl Owner {
 
 impl Home {
     /// Lets this thread own a mount of simulated files.
-    pub fn new(folder: Folder) -> Home {
+    pub fn new(folder: StoreFiles) -> Home {
         let owner = OWNER.with(Arc::clone);
         let mut state = owner.lock();
         state.next += 1;
@@ -116,7 +116,7 @@ impl Home {
     ///
     /// # Errors
     /// `EIO` if the mount has ended, and the error of the call.
-    pub fn with<T>(&self, call: impl FnOnce(&mut Folder) -> Result<T>) -> Result<T> {
+    pub fn with<T>(&self, call: impl FnOnce(&mut StoreFiles) -> Result<T>) -> Result<T> {
         let mut call = Some(call);
         self.with_until(|folder| call.take().map(|call| call(folder)))
     }
@@ -128,7 +128,7 @@ impl Home {
     /// `EIO` if the mount has ended, and the error of the call.
     pub fn with_until<T>(
         &self,
-        mut call: impl FnMut(&mut Folder) -> Option<Result<T>>,
+        mut call: impl FnMut(&mut StoreFiles) -> Option<Result<T>>,
     ) -> Result<T> {
         let mut state = self.owner.lock();
         loop {
@@ -153,7 +153,7 @@ impl Home {
     }
 
     /// Does work on the files in the thread that owns them, while no code of the store runs.
-    pub fn own<T>(&self, work: impl FnOnce(&mut Folder) -> T) -> Option<T> {
+    pub fn own<T>(&self, work: impl FnOnce(&mut StoreFiles) -> T) -> Option<T> {
         debug_assert_eq!(thread::current().id(), self.owner.thread, "the owner does it");
         self.owner.lock().mounts.0.get_mut(&self.mount).map(work)
     }

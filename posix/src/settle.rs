@@ -22,7 +22,7 @@ pub struct Threads {
     calls: AtomicU64,
 }
 
-/// What two looks at the threads must agree on.
+/// A look at the threads. Two equal ones in a row show that they sleep.
 #[derive(Debug, PartialEq, Eq)]
 struct Look {
     calls: u64,

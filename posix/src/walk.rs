@@ -43,14 +43,14 @@ impl End {
     }
 }
 
-/// What to do with a symbolic link at the end of a path.
+/// The treatment of a symbolic link at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastLink {
-    /// It is followed.
+    /// The link is followed.
     Follow,
-    /// It is the end, unless a `/` follows.
+    /// The link is the end, unless a `/` follows.
     Keep,
-    /// It is the end. The call is about the name.
+    /// The link is the end. The call is about the name.
     Name,
 }
 

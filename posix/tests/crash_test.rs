@@ -51,6 +51,5 @@ fn a_sound_log_is_explored_to_the_end() {
 #[test]
 fn a_log_without_a_sync_loses() {
     let text = log("log without a sync", false).outcome().expect_err("there is a bug");
-    println!("{text}");
     assert!(text.contains("FAIL lost: 1 steps were durable, 0 are there; it holds []"), "{text}");
 }

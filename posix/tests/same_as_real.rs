@@ -197,9 +197,7 @@ impl Caller {
                 let real = fs::canonicalize(self.path(*path))?;
                 Ok(format!("{:?}", real.strip_prefix(&self.folder)))
             }
-            Call::Copy(from, to) => {
-                Ok(fs::copy(self.path(*from), self.path(*to))?.to_string())
-            }
+            Call::Copy(from, to) => Ok(fs::copy(self.path(*from), self.path(*to))?.to_string()),
             Call::Chmod(path, mode) => {
                 let mode = fs::Permissions::from_mode(*mode);
                 fs::set_permissions(self.path(*path), mode).map(done)

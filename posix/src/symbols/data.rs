@@ -6,31 +6,31 @@ use explode_ramdisk::files::{FsCall, Result};
 use libc::{iovec, off_t};
 use nix::errno::Errno;
 
-use super::define::{Answer, on_fd, opened};
-use crate::folder::{Folder, Position};
+use super::define::{CallAnswer, on_fd, opened};
+use crate::folder::{IoPosition, StoreFiles};
 use crate::owner::Home;
 
 define! {
     fn read(fd: c_int, buffer: *mut c_void, count: usize) -> isize =
-        read_at(fd, buffer, count, Position::Current);
+        read_at(fd, buffer, count, IoPosition::Current);
     fn pread(fd: c_int, buffer: *mut c_void, count: usize, offset: off_t) -> isize =
         read_at(fd, buffer, count, at(offset));
     fn pread64(fd: c_int, buffer: *mut c_void, count: usize, offset: off_t) -> isize =
         read_at(fd, buffer, count, at(offset));
     fn readv(fd: c_int, parts: *const iovec, count: c_int) -> isize =
-        read_parts(fd, parts, count, Position::Current);
+        read_parts(fd, parts, count, IoPosition::Current);
     fn preadv(fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize =
         read_parts(fd, parts, count, at(offset));
     fn preadv64(fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize =
         read_parts(fd, parts, count, at(offset));
     fn write(fd: c_int, buffer: *const c_void, count: usize) -> isize =
-        write_at(fd, buffer, count, Position::Current);
+        write_at(fd, buffer, count, IoPosition::Current);
     fn pwrite(fd: c_int, buffer: *const c_void, count: usize, offset: off_t) -> isize =
         write_at(fd, buffer, count, at(offset));
     fn pwrite64(fd: c_int, buffer: *const c_void, count: usize, offset: off_t) -> isize =
         write_at(fd, buffer, count, at(offset));
     fn writev(fd: c_int, parts: *const iovec, count: c_int) -> isize =
-        write_parts(fd, parts, count, Position::Current);
+        write_parts(fd, parts, count, IoPosition::Current);
     fn pwritev(fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize =
         write_parts(fd, parts, count, at(offset));
     fn pwritev64(fd: c_int, parts: *const iovec, count: c_int, offset: off_t) -> isize =
@@ -61,6 +61,7 @@ define! {
     fn fdatasync(fd: c_int) -> c_int = on_fd(fd, |folder, id| folder.sync(id, true));
     fn sync_file_range(fd: c_int, _offset: off_t, _len: off_t, _flags: libc::c_uint) -> c_int =
         on_fd(fd, |_, _| Ok(()));
+    fn sync() -> () = synced();
     fn syncfs(fd: c_int) -> c_int = on_fd(fd, |folder, _| folder.files.sync_all(FsCall::Syncfs));
     fn copy_file_range(
         from: c_int, from_at: *mut off_t, to: c_int, to_at: *mut off_t, len: usize,
@@ -72,44 +73,33 @@ define! {
         sent(to, (from, from_at), len);
 }
 
-/// sync(2), which returns nothing.
-#[unsafe(no_mangle)]
-extern "C" fn sync() {
-    use super::define::RealFunction;
-    static REAL: RealFunction = RealFunction::new(c"sync");
-    match Home::current() {
-        // Simulated files can always be synced.
-        Some(home) => drop(home.with(|folder| folder.files.sync_all(FsCall::Sync))),
-        None => {
-            if let Some(address) = REAL.address() {
-                // SAFETY: The C library declares the function with this type.
-                let real: unsafe extern "C" fn() = unsafe { std::mem::transmute(address) };
-                // SAFETY: sync(2) has no requirements.
-                unsafe { real() };
-            }
-        }
-    }
+/// Answers sync(2) of a thread of a store.
+fn synced() -> CallAnswer<()> {
+    let home = Home::current()?;
+    Some(home.with(|folder| folder.files.sync_all(FsCall::Sync)))
 }
 
-/// The address of [`sync`], for the linker.
-pub const SYNC: super::define::Address = super::define::Address(sync as *const ());
-
 /// Returns the place of a call with an offset. Its call fails if the offset is negative.
-fn at(offset: off_t) -> Position {
-    Position::At(offset as u64)
+fn at(offset: off_t) -> IoPosition {
+    IoPosition::At(offset as u64)
 }
 
 /// Returns `EINVAL` for an offset that was negative.
-fn checked(position: Position) -> Result<()> {
+fn checked(position: IoPosition) -> Result<()> {
     match position {
-        Position::At(offset) if i64::try_from(offset).is_err() => Err(Errno::EINVAL),
+        IoPosition::At(offset) if i64::try_from(offset).is_err() => Err(Errno::EINVAL),
         _ => Ok(()),
     }
 }
 
 /// # Safety
 /// That of pread(2).
-unsafe fn read_at(fd: c_int, buffer: *mut c_void, count: usize, position: Position) -> Answer<usize> {
+unsafe fn read_at(
+    fd: c_int,
+    buffer: *mut c_void,
+    count: usize,
+    position: IoPosition,
+) -> CallAnswer<usize> {
     on_fd(fd, |folder, id| {
         checked(position)?;
         if count == 0 {
@@ -127,8 +117,8 @@ unsafe fn write_at(
     fd: c_int,
     buffer: *const c_void,
     count: usize,
-    position: Position,
-) -> Answer<usize> {
+    position: IoPosition,
+) -> CallAnswer<usize> {
     on_fd(fd, |folder, id| {
         checked(position)?;
         // SAFETY: The caller's buffer has `count` bytes.
@@ -165,8 +155,8 @@ unsafe fn read_parts(
     fd: c_int,
     buffers: *const iovec,
     count: c_int,
-    position: Position,
-) -> Answer<usize> {
+    position: IoPosition,
+) -> CallAnswer<usize> {
     on_fd(fd, |folder, id| {
         checked(position)?;
         // SAFETY: That of this function.
@@ -190,8 +180,8 @@ unsafe fn write_parts(
     fd: c_int,
     buffers: *const iovec,
     count: c_int,
-    position: Position,
-) -> Answer<usize> {
+    position: IoPosition,
+) -> CallAnswer<usize> {
     on_fd(fd, |folder, id| {
         checked(position)?;
         // SAFETY: That of this function.
@@ -206,7 +196,7 @@ unsafe fn write_parts(
 }
 
 /// posix_fallocate(3) returns the error instead of setting `errno`.
-fn allocated(fd: c_int, offset: off_t, len: off_t) -> Answer<c_int> {
+fn allocated(fd: c_int, offset: off_t, len: off_t) -> CallAnswer<c_int> {
     let done = on_fd(fd, |folder, id| folder.fallocate(id, 0, offset, len))?;
     Some(Ok(done.err().map_or(0, |errno| errno as c_int)))
 }
@@ -215,7 +205,7 @@ fn allocated(fd: c_int, offset: off_t, len: off_t) -> Answer<c_int> {
 ///
 /// # Safety
 /// That of sendfile(2).
-unsafe fn sent(to: c_int, from: (c_int, *mut off_t), len: usize) -> Answer<usize> {
+unsafe fn sent(to: c_int, from: (c_int, *mut off_t), len: usize) -> CallAnswer<usize> {
     // SAFETY: That of this function.
     unsafe { copied(from, (to, std::ptr::null_mut()), len, 0, Errno::EINVAL) }
 }
@@ -231,7 +221,7 @@ unsafe fn copied(
     len: usize,
     flags: libc::c_uint,
     mixed: Errno,
-) -> Answer<usize> {
+) -> CallAnswer<usize> {
     let (source, target) = (opened(from), opened(to));
     let (source, target) = match (source, target) {
         (None, None) => return None,
@@ -243,8 +233,8 @@ unsafe fn copied(
     }
     // SAFETY: The pointers are null or lead to offsets.
     let offset = |place: *mut off_t| unsafe { place.as_ref() }.copied();
-    let position = |place| offset(place).map_or(Position::Current, at);
-    let copy = |folder: &mut Folder| {
+    let position = |place| offset(place).map_or(IoPosition::Current, at);
+    let copy = |folder: &mut StoreFiles| {
         let (from, to) = ((source.id, position(from_at)), (target.id, position(to_at)));
         folder.copy(from, to, len)
     };
@@ -259,4 +249,3 @@ unsafe fn copied(
     }
     Some(copied)
 }
-

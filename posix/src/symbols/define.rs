@@ -9,12 +9,12 @@ use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 
 use crate::descriptors::{self, Description};
-use crate::folder::{Folder, PREFIX};
+use crate::folder::{PREFIX, StoreFiles};
 use crate::owner::Home;
 use crate::walk::{ROOT, Route};
 
 /// The answer to a call. `None` if the call is not for simulated files.
-pub type Answer<T> = Option<Result<T>>;
+pub type CallAnswer<T> = Option<Result<T>>;
 
 /// The address of a function.
 #[derive(Clone, Copy)]
@@ -30,7 +30,11 @@ pub struct RealFunction {
 }
 
 impl RealFunction {
-    pub const fn new(name: &'static CStr) -> RealFunction {
+    /// Returns the function of a name with a NUL after it.
+    pub const fn new(name: &'static str) -> RealFunction {
+        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
+            panic!("one NUL ends the name")
+        };
         RealFunction { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
@@ -62,6 +66,11 @@ impl<T> CValue for *mut T {
     const FAILED: *mut T = std::ptr::null_mut();
 }
 
+/// A function without a value shows no error.
+impl CValue for () {
+    const FAILED: () = ();
+}
+
 /// A result that is returned as a value of C.
 pub trait As<C> {
     fn value(self) -> C;
@@ -71,6 +80,10 @@ impl As<c_int> for () {
     fn value(self) -> c_int {
         0
     }
+}
+
+impl As<()> for () {
+    fn value(self) {}
 }
 
 impl As<c_int> for c_int {
@@ -125,12 +138,8 @@ macro_rules! define {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $type),*) -> $return {
                 use $crate::symbols::define::{CValue, RealFunction, returned};
-                const NAME: &std::ffi::CStr =
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a name has no NUL"),
-                    };
-                static REAL: RealFunction = RealFunction::new(NAME);
+                static REAL: RealFunction =
+                    RealFunction::new(concat!(stringify!($name), "\0"));
                 // SAFETY: The arguments are those of the call of C.
                 #[allow(unused_unsafe, reason = "some answers use no argument")]
                 if let Some(answer) = unsafe { $answer } {
@@ -140,9 +149,9 @@ macro_rules! define {
                     nix::errno::Errno::ENOSYS.set();
                     return <$return as CValue>::FAILED;
                 };
+                type Real = unsafe extern "C" fn($($type),*) -> $return;
                 // SAFETY: The C library declares the function with these types.
-                let real: unsafe extern "C" fn($($type),*) -> $return =
-                    unsafe { std::mem::transmute(address) };
+                let real = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Real>(address) };
                 // SAFETY: The arguments are those of the call of C.
                 unsafe { real($($arg),*) }
             }
@@ -199,7 +208,8 @@ pub unsafe fn place(directory: c_int, path: *const c_char) -> Option<Place> {
     }
     let open = descriptors::find(directory)?;
     let start = open.home.with(|folder| Ok(folder.opened(open.id)?.node));
-    let route = start.and_then(|start| if bytes.is_empty() { Err(Errno::ENOENT) } else { route(start, bytes) });
+    let route = start
+        .and_then(|start| if bytes.is_empty() { Err(Errno::ENOENT) } else { route(start, bytes) });
     Some(Place { home: open.home.clone(), route })
 }
 
@@ -218,8 +228,8 @@ fn route(start: u32, path: &[u8]) -> Result<Route> {
 pub unsafe fn on_path<T>(
     directory: c_int,
     path: *const c_char,
-    call: impl FnOnce(&mut Folder, &Route) -> Result<T>,
-) -> Answer<T> {
+    call: impl FnOnce(&mut StoreFiles, &Route) -> Result<T>,
+) -> CallAnswer<T> {
     // SAFETY: That of this function.
     let Place { home, route } = unsafe { place(directory, path) }?;
     Some(route.and_then(|route| home.with(|folder| call(folder, &route))))
@@ -232,8 +242,8 @@ pub unsafe fn on_path<T>(
 pub unsafe fn on_paths<T>(
     (from_directory, from): (c_int, *const c_char),
     (to_directory, to): (c_int, *const c_char),
-    call: impl FnOnce(&mut Folder, &Route, &Route) -> Result<T>,
-) -> Answer<T> {
+    call: impl FnOnce(&mut StoreFiles, &Route, &Route) -> Result<T>,
+) -> CallAnswer<T> {
     // SAFETY: That of this function.
     let (from, to) = unsafe { (place(from_directory, from), place(to_directory, to)) };
     match (from, to) {
@@ -247,10 +257,7 @@ pub unsafe fn on_paths<T>(
 }
 
 /// Answers a call on a descriptor.
-pub fn on_fd<T>(
-    fd: c_int,
-    call: impl FnOnce(&mut Folder, u64) -> Result<T>,
-) -> Answer<T> {
+pub fn on_fd<T>(fd: c_int, call: impl FnOnce(&mut StoreFiles, u64) -> Result<T>) -> CallAnswer<T> {
     let open = descriptors::find(fd)?;
     Some(open.home.with(|folder| call(folder, open.id)))
 }

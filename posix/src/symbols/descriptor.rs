@@ -6,7 +6,7 @@ use std::sync::Arc;
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
 
-use super::define::{Answer, opened};
+use super::define::{CallAnswer, opened};
 use crate::descriptors::{self, Description};
 use crate::locks::Lock;
 
@@ -24,12 +24,12 @@ define! {
     fn flock(fd: c_int, operation: c_int) -> c_int = locked(fd, operation);
 }
 
-fn duplicated(fd: c_int, least: c_int) -> Answer<c_int> {
+fn duplicated(fd: c_int, least: c_int) -> CallAnswer<c_int> {
     opened(fd).map(|open| descriptors::duplicate(open, least))
 }
 
 /// Makes `new` refer to the file of `fd`. The descriptor at `new` is replaced by a placeholder.
-fn replaced(fd: c_int, new: c_int) -> Answer<c_int> {
+fn replaced(fd: c_int, new: c_int) -> CallAnswer<c_int> {
     let open = opened(fd);
     match open {
         Some(_) if fd == new => Some(Ok(new)),
@@ -51,7 +51,7 @@ fn placed(open: Arc<Description>, new: c_int) -> Result<c_int> {
     descriptors::adopt(new, open)
 }
 
-fn controlled(fd: c_int, command: c_int, argument: usize) -> Answer<c_int> {
+fn controlled(fd: c_int, command: c_int, argument: usize) -> CallAnswer<c_int> {
     let open = opened(fd)?;
     Some(match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => descriptors::duplicate(open, argument as c_int),
@@ -63,7 +63,9 @@ fn controlled(fd: c_int, command: c_int, argument: usize) -> Answer<c_int> {
             open.home.with(|folder| folder.set_flags(open.id, append)).map(|()| 0)
         }
         // A process never waits for a lock of its own.
-        libc::F_SETLK | libc::F_SETLKW => open.home.with(|folder| folder.opened(open.id)).map(|_| 0),
+        libc::F_SETLK | libc::F_SETLKW => {
+            open.home.with(|folder| folder.opened(open.id)).map(|_| 0)
+        }
         // SAFETY: The argument of these commands is a lock.
         _ => match unsafe { (argument as *mut libc::flock).as_mut() } {
             Some(lock) if command == libc::F_GETLK => {
@@ -106,7 +108,8 @@ fn tested(open: &Description, asked: &mut libc::flock) -> Result<c_int> {
         None => asked.l_type = libc::F_UNLCK as libc::c_short,
         Some(held) => {
             let kind = if held.lock == Lock::Shared { libc::F_RDLCK } else { libc::F_WRLCK };
-            let len = if held.range.end == u64::MAX { 0 } else { held.range.end - held.range.start };
+            let len =
+                if held.range.end == u64::MAX { 0 } else { held.range.end - held.range.start };
             (asked.l_type, asked.l_whence) = (kind as _, libc::SEEK_SET as _);
             (asked.l_start, asked.l_len, asked.l_pid) = (held.range.start as i64, len as i64, -1);
         }
@@ -114,7 +117,7 @@ fn tested(open: &Description, asked: &mut libc::flock) -> Result<c_int> {
     Ok(0)
 }
 
-fn device_controlled(fd: c_int, request: c_ulong, argument: usize) -> Answer<c_int> {
+fn device_controlled(fd: c_int, request: c_ulong, argument: usize) -> CallAnswer<c_int> {
     let open = opened(fd)?;
     Some(match request {
         libc::FIOCLEX | libc::FIONCLEX => Ok(0),
@@ -125,13 +128,13 @@ fn device_controlled(fd: c_int, request: c_ulong, argument: usize) -> Answer<c_i
 }
 
 /// isatty(3) returns 0 with an error.
-fn not_a_terminal(fd: c_int) -> Answer<c_int> {
+fn not_a_terminal(fd: c_int) -> CallAnswer<c_int> {
     opened(fd)?;
     Errno::ENOTTY.set();
     Some(Ok(0))
 }
 
-fn locked(fd: c_int, operation: c_int) -> Answer<c_int> {
+fn locked(fd: c_int, operation: c_int) -> CallAnswer<c_int> {
     let open = opened(fd)?;
     let waits = operation & libc::LOCK_NB == 0;
     let lock = match operation & !libc::LOCK_NB {

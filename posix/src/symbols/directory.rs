@@ -9,7 +9,7 @@ use explode_ramdisk::files::{FileKind, Result};
 use libc::{AT_FDCWD, DIR, dirent, dirent64};
 use nix::errno::Errno;
 
-use super::define::{Answer, on_fd};
+use super::define::{CallAnswer, on_fd};
 use super::open::opened;
 
 define! {
@@ -17,32 +17,10 @@ define! {
     fn fdopendir(fd: c_int) -> *mut DIR = stream_of(fd);
     fn readdir(stream: *mut DIR) -> *mut dirent = next_32(stream);
     fn readdir64(stream: *mut DIR) -> *mut dirent64 = next(stream);
+    fn rewinddir(stream: *mut DIR) -> () = rewound(stream);
     fn closedir(stream: *mut DIR) -> c_int = closed(stream);
     fn dirfd(stream: *mut DIR) -> c_int = descriptor(stream);
 }
-
-/// rewinddir(3), which returns nothing.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn rewinddir(stream: *mut DIR) {
-    use super::define::RealFunction;
-    static REAL: RealFunction = RealFunction::new(c"rewinddir");
-    // SAFETY: The caller has the stream.
-    match unsafe { ours(stream) } {
-        Some(ours) => ours.rewind(),
-        None => {
-            if let Some(address) = REAL.address() {
-                // SAFETY: The C library declares the function with this type.
-                let real: unsafe extern "C" fn(*mut DIR) =
-                    unsafe { std::mem::transmute(address) };
-                // SAFETY: The stream is the caller's.
-                unsafe { real(stream) };
-            }
-        }
-    }
-}
-
-/// The address of [`rewinddir`], for the linker.
-pub const REWINDDIR: super::define::Address = super::define::Address(rewinddir as *const ());
 
 /// An open directory. A pointer to it stands for a `DIR`.
 struct Stream {
@@ -52,13 +30,6 @@ struct Stream {
     next: usize,
     /// The entry that was returned last.
     entry: dirent64,
-}
-
-impl Stream {
-    /// Starts again with the present names.
-    fn rewind(&mut self) {
-        (self.entries, self.next) = (None, 0);
-    }
 }
 
 /// The addresses of our streams.
@@ -84,7 +55,7 @@ unsafe fn ours<'s>(stream: *mut DIR) -> Option<&'s mut Stream> {
 
 /// # Safety
 /// That of opendir(3).
-unsafe fn opened_stream(path: *const c_char) -> Answer<*mut DIR> {
+unsafe fn opened_stream(path: *const c_char) -> CallAnswer<*mut DIR> {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: That of this function.
     let fd = unsafe { opened(AT_FDCWD, path, flags, 0) }?;
@@ -94,7 +65,7 @@ unsafe fn opened_stream(path: *const c_char) -> Answer<*mut DIR> {
     }
 }
 
-fn stream_of(fd: c_int) -> Answer<*mut DIR> {
+fn stream_of(fd: c_int) -> CallAnswer<*mut DIR> {
     let kind = on_fd(fd, |folder, id| Ok(folder.opened(id)?.kind))?;
     Some(kind.and_then(|kind| {
         if kind != FileKind::Directory {
@@ -128,7 +99,7 @@ fn entries(fd: c_int) -> Result<Vec<(String, u8, u64)>> {
 
 /// # Safety
 /// That of readdir(3).
-unsafe fn next(stream: *mut DIR) -> Answer<*mut dirent64> {
+unsafe fn next(stream: *mut DIR) -> CallAnswer<*mut dirent64> {
     // SAFETY: That of this function.
     let stream = unsafe { ours(stream) }?;
     if stream.entries.is_none() {
@@ -154,14 +125,25 @@ unsafe fn next(stream: *mut DIR) -> Answer<*mut dirent64> {
 ///
 /// # Safety
 /// That of readdir(3).
-unsafe fn next_32(stream: *mut DIR) -> Answer<*mut dirent> {
+unsafe fn next_32(stream: *mut DIR) -> CallAnswer<*mut dirent> {
     // SAFETY: That of this function.
     unsafe { next(stream) }.map(|entry| entry.map(<*mut dirent64>::cast))
 }
 
+/// Starts again with the present names.
+///
+/// # Safety
+/// That of rewinddir(3).
+unsafe fn rewound(stream: *mut DIR) -> CallAnswer<()> {
+    // SAFETY: That of this function.
+    let stream = unsafe { ours(stream) }?;
+    (stream.entries, stream.next) = (None, 0);
+    Some(Ok(()))
+}
+
 /// # Safety
 /// That of closedir(3).
-unsafe fn closed(stream: *mut DIR) -> Answer<c_int> {
+unsafe fn closed(stream: *mut DIR) -> CallAnswer<c_int> {
     // SAFETY: That of this function.
     unsafe { ours(stream) }?;
     streams().remove(&(stream as usize));
@@ -174,7 +156,7 @@ unsafe fn closed(stream: *mut DIR) -> Answer<c_int> {
 
 /// # Safety
 /// That of dirfd(3).
-unsafe fn descriptor(stream: *mut DIR) -> Answer<c_int> {
+unsafe fn descriptor(stream: *mut DIR) -> CallAnswer<c_int> {
     // SAFETY: That of this function.
     unsafe { ours(stream) }.map(|stream| Ok(stream.fd))
 }

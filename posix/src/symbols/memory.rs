@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd as _;
 use libc::off_t;
 use nix::errno::Errno;
 
-use super::define::{Answer, opened};
+use super::define::{CallAnswer, opened};
 use crate::refusal::refuse;
 
 define! {
@@ -29,7 +29,7 @@ unsafe fn mapped(
     protection: c_int,
     flags: c_int,
     fd: c_int,
-) -> Answer<*mut c_void> {
+) -> CallAnswer<*mut c_void> {
     if flags & libc::MAP_ANONYMOUS != 0 {
         return None;
     }

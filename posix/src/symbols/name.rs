@@ -6,7 +6,7 @@ use explode_ramdisk::files::{FileKind, Renaming};
 use libc::{AT_FDCWD, mode_t};
 use nix::errno::Errno;
 
-use super::define::{Answer, on_path, on_paths, text};
+use super::define::{CallAnswer, on_path, on_paths, text};
 use super::open::MASK;
 use crate::walk::LastLink;
 
@@ -61,14 +61,14 @@ type PathArgument = (c_int, *const c_char);
 
 /// # Safety
 /// That of mkdirat(2).
-unsafe fn made(directory: c_int, path: *const c_char, mode: mode_t) -> Answer<()> {
+unsafe fn made(directory: c_int, path: *const c_char, mode: mode_t) -> CallAnswer<()> {
     // SAFETY: That of this function.
     unsafe { on_path(directory, path, |folder, route| folder.mkdir(route, mode & !MASK)) }
 }
 
 /// # Safety
 /// That of renameat2(2).
-unsafe fn renamed(from: PathArgument, to: PathArgument, flags: c_uint) -> Answer<()> {
+unsafe fn renamed(from: PathArgument, to: PathArgument, flags: c_uint) -> CallAnswer<()> {
     let how = match flags {
         0 => Ok(None),
         libc::RENAME_NOREPLACE => Ok(Some(Renaming::NoReplace)),
@@ -81,7 +81,7 @@ unsafe fn renamed(from: PathArgument, to: PathArgument, flags: c_uint) -> Answer
 
 /// # Safety
 /// That of linkat(2).
-unsafe fn linked(from: PathArgument, to: PathArgument, flags: c_int) -> Answer<()> {
+unsafe fn linked(from: PathArgument, to: PathArgument, flags: c_int) -> CallAnswer<()> {
     let last = match flags & libc::AT_SYMLINK_FOLLOW {
         0 => LastLink::Keep,
         _ => LastLink::Follow,
@@ -92,7 +92,11 @@ unsafe fn linked(from: PathArgument, to: PathArgument, flags: c_int) -> Answer<(
 
 /// # Safety
 /// That of symlinkat(2).
-unsafe fn symlinked(target: *const c_char, directory: c_int, path: *const c_char) -> Answer<()> {
+unsafe fn symlinked(
+    target: *const c_char,
+    directory: c_int,
+    path: *const c_char,
+) -> CallAnswer<()> {
     // SAFETY: That of this function.
     let target = unsafe { text(target) };
     // SAFETY: That of this function.
@@ -106,7 +110,7 @@ unsafe fn target(
     path: *const c_char,
     buffer: *mut c_char,
     size: usize,
-) -> Answer<usize> {
+) -> CallAnswer<usize> {
     // SAFETY: That of this function.
     let target = unsafe { on_path(directory, path, |folder, route| folder.target(route)) }?;
     Some(target.map(|target| {
@@ -119,7 +123,7 @@ unsafe fn target(
 
 /// # Safety
 /// That of realpath(3).
-unsafe fn real_path(path: *const c_char, buffer: *mut c_char) -> Answer<*mut c_char> {
+unsafe fn real_path(path: *const c_char, buffer: *mut c_char) -> CallAnswer<*mut c_char> {
     // SAFETY: That of this function.
     let real = unsafe { on_path(AT_FDCWD, path, |folder, route| folder.real_path(route)) }?;
     Some(real.and_then(|real| {

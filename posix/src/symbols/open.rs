@@ -6,7 +6,7 @@ use explode_ramdisk::files::{Result, WriteMethod};
 use libc::mode_t;
 use nix::errno::Errno;
 
-use super::define::{Answer, Place, place};
+use super::define::{CallAnswer, Place, place};
 use crate::descriptors;
 use crate::folder::{OpenMode, Opening};
 use crate::walk::LastLink;
@@ -79,7 +79,7 @@ pub(super) unsafe fn opened(
     path: *const c_char,
     flags: c_int,
     mode: mode_t,
-) -> Answer<c_int> {
+) -> CallAnswer<c_int> {
     // SAFETY: That of this function.
     let Place { home, route } = unsafe { place(directory, path) }?;
     Some(route.and_then(|route| {
@@ -92,7 +92,7 @@ pub(super) unsafe fn opened(
 }
 
 /// Closes a descriptor, and then its placeholder by the C library's function.
-fn closed(fd: c_int) -> Answer<c_int> {
+fn closed(fd: c_int) -> CallAnswer<c_int> {
     drop(descriptors::remove(fd));
     None
 }

@@ -6,8 +6,8 @@ use explode_ramdisk::files::{NewTime, NodeChange, Result};
 use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, gid_t, mode_t, off_t, timespec, uid_t};
 use nix::errno::Errno;
 
-use super::define::{Answer, bytes, on_fd, on_path};
-use crate::folder::{Folder, new_time};
+use super::define::{CallAnswer, bytes, on_fd, on_path};
+use crate::folder::{StoreFiles, new_time};
 use crate::walk::LastLink;
 
 define! {
@@ -85,10 +85,10 @@ unsafe fn changed(
     path: *const c_char,
     flags: c_int,
     change: NodeChange,
-) -> Answer<()> {
+) -> CallAnswer<()> {
     let keep = flags & AT_SYMLINK_NOFOLLOW != 0;
     let last = if keep { LastLink::Keep } else { LastLink::Follow };
-    let call = |folder: &mut Folder, route: &_| {
+    let call = |folder: &mut StoreFiles, route: &_| {
         let node = folder.status(route, last)?.node.stat.inode;
         folder.change(node, change)
     };
@@ -96,7 +96,7 @@ unsafe fn changed(
     unsafe { on_path(directory, path, call) }
 }
 
-fn changed_open(fd: c_int, change: NodeChange) -> Answer<()> {
+fn changed_open(fd: c_int, change: NodeChange) -> CallAnswer<()> {
     on_fd(fd, |folder, id| {
         let node = folder.opened(id)?.node;
         folder.change(node, change)
@@ -105,7 +105,7 @@ fn changed_open(fd: c_int, change: NodeChange) -> Answer<()> {
 
 /// # Safety
 /// That of futimens(3).
-unsafe fn timed_open(fd: c_int, times: *const timespec) -> Answer<()> {
+unsafe fn timed_open(fd: c_int, times: *const timespec) -> CallAnswer<()> {
     // SAFETY: That of this function.
     match unsafe { with_times(times) } {
         Ok(change) => changed_open(fd, change),
@@ -120,7 +120,7 @@ unsafe fn timed(
     path: *const c_char,
     times: *const timespec,
     flags: c_int,
-) -> Answer<()> {
+) -> CallAnswer<()> {
     // SAFETY: That of this function.
     let (is_open, change) = unsafe { (bytes(path).is_none(), with_times(times)) };
     match change {
@@ -136,16 +136,17 @@ unsafe fn timed(
 ///
 /// # Safety
 /// That of [`bytes`].
-unsafe fn reached(directory: c_int, path: *const c_char) -> Answer<()> {
-    let reach = |folder: &mut Folder, route: &_| folder.status(route, LastLink::Follow).map(drop);
+unsafe fn reached(directory: c_int, path: *const c_char) -> CallAnswer<()> {
+    let reach =
+        |folder: &mut StoreFiles, route: &_| folder.status(route, LastLink::Follow).map(drop);
     // SAFETY: That of this function.
     unsafe { on_path(directory, path, reach) }
 }
 
 /// # Safety
 /// That of [`bytes`].
-unsafe fn space_at(path: *const c_char, fill: impl FnOnce() -> Result<()>) -> Answer<()> {
-    let fill = |folder: &mut Folder, route: &_| {
+unsafe fn space_at(path: *const c_char, fill: impl FnOnce() -> Result<()>) -> CallAnswer<()> {
+    let fill = |folder: &mut StoreFiles, route: &_| {
         folder.status(route, LastLink::Follow)?;
         fill()
     };

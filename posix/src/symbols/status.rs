@@ -3,11 +3,11 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use explode_ramdisk::files::{FileKind, FileTimes, Node, Result, TimedNode};
+use explode_ramdisk::files::{FileKind, FileNode, FileTimes, Result, TimedNode};
 use libc::{stat as Stat, statx as Statx, statx_timestamp};
 use nix::errno::Errno;
 
-use super::define::{Answer, bytes, on_fd, on_path};
+use super::define::{CallAnswer, bytes, on_fd, on_path};
 use crate::walk::LastLink;
 
 define! {
@@ -51,7 +51,7 @@ const BLOCK: u64 = 4096;
 ///
 /// # Safety
 /// That of [`bytes`].
-unsafe fn node(directory: c_int, path: *const c_char, flags: c_int) -> Answer<TimedNode> {
+unsafe fn node(directory: c_int, path: *const c_char, flags: c_int) -> CallAnswer<TimedNode> {
     // SAFETY: That of this function. Linux allows a null pointer for an empty path.
     let is_empty = unsafe { bytes(path) }.is_none_or(<[u8]>::is_empty);
     if is_empty && flags & libc::AT_EMPTY_PATH != 0 {
@@ -63,7 +63,7 @@ unsafe fn node(directory: c_int, path: *const c_char, flags: c_int) -> Answer<Ti
     unsafe { on_path(directory, path, |folder, route| folder.status(route, last)) }
 }
 
-fn open_node(fd: c_int) -> Answer<TimedNode> {
+fn open_node(fd: c_int) -> CallAnswer<TimedNode> {
     on_fd(fd, |folder, id| {
         let node = folder.opened(id)?.node;
         folder.files.node(node)
@@ -77,7 +77,7 @@ unsafe fn status_of(
     path: *const c_char,
     status: *mut Stat,
     flags: c_int,
-) -> Answer<()> {
+) -> CallAnswer<()> {
     // SAFETY: That of this function.
     let node = unsafe { node(directory, path, flags) }?;
     // SAFETY: That of this function.
@@ -86,13 +86,13 @@ unsafe fn status_of(
 
 /// # Safety
 /// That of fstat(2).
-unsafe fn status_of_open(fd: c_int, status: *mut Stat) -> Answer<()> {
+unsafe fn status_of_open(fd: c_int, status: *mut Stat) -> CallAnswer<()> {
     // SAFETY: That of this function.
     Some(open_node(fd)?.and_then(|node| unsafe { fill(status, node) }))
 }
 
 /// Returns the type and the permissions of a node.
-fn mode(Node { stat, access }: Node) -> u32 {
+fn mode(FileNode { stat, access }: FileNode) -> u32 {
     let kind = match stat.kind {
         FileKind::File => libc::S_IFREG,
         FileKind::Directory => libc::S_IFDIR,
@@ -102,7 +102,7 @@ fn mode(Node { stat, access }: Node) -> u32 {
 }
 
 /// Returns the number of names of a node. 1 means an unknown number of subdirectories.
-fn links(node: Node) -> u32 {
+fn links(node: FileNode) -> u32 {
     if node.stat.kind == FileKind::Directory { 1 } else { node.stat.links }
 }
 
@@ -139,7 +139,7 @@ unsafe fn fill(status: *mut Stat, TimedNode { node, times }: TimedNode) -> Resul
     unsafe { put(status, filled) }
 }
 
-fn blocks(node: Node) -> u64 {
+fn blocks(node: FileNode) -> u64 {
     node.stat.size.div_ceil(BLOCK) * (BLOCK / 512)
 }
 
@@ -161,7 +161,7 @@ unsafe fn extended_status(
     path: *const c_char,
     flags: c_int,
     status: *mut Statx,
-) -> Answer<()> {
+) -> CallAnswer<()> {
     // SAFETY: That of this function.
     let found = unsafe { node(directory, path, flags) }?;
     Some(found.and_then(|TimedNode { node, times }| {

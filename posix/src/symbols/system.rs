@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_long};
 use libc::{AT_FDCWD, FILE};
 use nix::errno::Errno;
 
-use super::define::{Answer, Never, opened, place};
+use super::define::{CallAnswer, Never, opened, place};
 use crate::owner::Home;
 use crate::refusal::refuse;
 
@@ -41,36 +41,34 @@ define! {
 
 /// # Safety
 /// The path is null or a C string.
-unsafe fn refused(path: *const c_char, call: &str) -> Answer<Never> {
+unsafe fn refused(path: *const c_char, call: &str) -> CallAnswer<Never> {
     // SAFETY: That of this function.
     let place = unsafe { place(AT_FDCWD, path) }?;
     Some(Err(refuse(&place.home, call, Errno::EOPNOTSUPP)))
 }
 
-fn refused_open(fd: c_int, call: &str) -> Answer<Never> {
+fn refused_open(fd: c_int, call: &str) -> CallAnswer<Never> {
     let open = opened(fd)?;
     Some(Err(refuse(&open.home, call, Errno::EOPNOTSUPP)))
 }
 
 /// Callers of splice(2) copy by reads and writes after this error.
-fn spliced(from: c_int, to: c_int) -> Answer<usize> {
+fn spliced(from: c_int, to: c_int) -> CallAnswer<usize> {
     opened(from).or_else(|| opened(to))?;
     Some(Err(Errno::EINVAL))
 }
 
 /// Answers a call by number that names one of our descriptors or a path of ours.
-fn by_number(number: c_long, arguments: [usize; 6]) -> Answer<c_long> {
+fn by_number(number: c_long, arguments: [usize; 6]) -> CallAnswer<c_long> {
     let home = Home::current()?;
     match number {
-        libc::SYS_io_uring_setup => {
-            Some(Err(refuse(&home, "io_uring", Errno::ENOSYS)))
-        }
+        libc::SYS_io_uring_setup => Some(Err(refuse(&home, "io_uring", Errno::ENOSYS))),
         _ => file_call(number, arguments),
     }
 }
 
 /// Makes a call of files by the function of its name. `None` for other calls.
-fn file_call(number: c_long, arguments: [usize; 6]) -> Answer<c_long> {
+fn file_call(number: c_long, arguments: [usize; 6]) -> CallAnswer<c_long> {
     let [a, b, c, d, e, f] = arguments;
     // SAFETY: The arguments are those of the system call, and the function has the same.
     let result = unsafe {
@@ -93,9 +91,7 @@ fn file_call(number: c_long, arguments: [usize; 6]) -> Answer<c_long> {
             libc::SYS_openat => libc::openat(a as _, b as _, c as _, d as libc::mode_t).into(),
             libc::SYS_unlinkat => libc::unlinkat(a as _, b as _, c as _).into(),
             libc::SYS_mkdirat => libc::mkdirat(a as _, b as _, c as _).into(),
-            libc::SYS_renameat2 => {
-                libc::renameat2(a as _, b as _, c as _, d as _, e as _).into()
-            }
+            libc::SYS_renameat2 => libc::renameat2(a as _, b as _, c as _, d as _, e as _).into(),
             libc::SYS_linkat => libc::linkat(a as _, b as _, c as _, d as _, e as _).into(),
             libc::SYS_statx => libc::statx(a as _, b as _, c as _, d as _, e as _).into(),
             libc::SYS_copy_file_range => {

@@ -9,12 +9,8 @@ use super::define::{Address, RealFunction};
 use crate::owner::Home;
 
 type Routine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
-type Create = unsafe extern "C" fn(
-    *mut pthread_t,
-    *const pthread_attr_t,
-    Routine,
-    *mut c_void,
-) -> c_int;
+type Create =
+    unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
 
 /// A thread that is to be started.
 struct Start {
@@ -23,7 +19,7 @@ struct Start {
     argument: *mut c_void,
 }
 
-/// pthread_create(3).
+/// Starts a thread, as pthread_create(3).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
@@ -31,7 +27,7 @@ unsafe extern "C" fn pthread_create(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    static REAL: RealFunction = RealFunction::new(c"pthread_create");
+    static REAL: RealFunction = RealFunction::new("pthread_create\0");
     let Some(address) = REAL.address() else { return Errno::ENOSYS as c_int };
     // SAFETY: The C library declares the function with this type.
     let create: Create = unsafe { std::mem::transmute(address) };

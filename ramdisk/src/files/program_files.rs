@@ -240,8 +240,7 @@ impl ProgramFiles {
     /// # Errors
     /// Those of link(2).
     pub fn link(&mut self, number: u32, directory: u32, name: &str) -> Result<TimedNode> {
-        let text =
-            || FsCall::Link { from: self.path(number), to: self.path_in(directory, name) };
+        let text = || FsCall::Link { from: self.path(number), to: self.path_in(directory, name) };
         let node = self.call(text, |files| files.link_node(number, directory, name))?;
         self.clock.touch(number, false);
         self.clock.touch(directory, true);

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use explode_posix::{Result, Step, crash_test};
+use explode_posix::{Result, Step, crash_test_under};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use stores::under_each_model;
 
 type Store = (Database, Keyspace);
 
@@ -35,7 +36,8 @@ fn read((_, keyspace): &mut Store) -> Result<Vec<u8>> {
 
 #[test]
 fn every_persisted_number_survives_every_crash() {
-    let test = crash_test("fjall", open, step, read).depth(2);
-    let summary = test.with(|settings| (settings.limit, settings.samples) = (300, 300)).run();
-    println!("{summary:#?}");
+    let results = under_each_model("fjall", |model| {
+        crash_test_under(model, "fjall", open, step, read).depth(2)
+    });
+    assert!(results.iter().all(|result| result.ends_with("silent")), "{results:?}");
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use explode_posix::{Result, Step, crash_test};
+use explode_posix::{Result, Step, crash_test_under};
 use persy::{Config, Persy};
+use stores::under_each_model;
 
 fn open(folder: &Path) -> Result<Persy> {
     let path = folder.join("persy");
@@ -28,6 +29,11 @@ fn read(persy: &mut Persy) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn every_commit_survives_every_crash() {
-    println!("{:#?}", crash_test("persy", open, step, read).depth(2).run());
+fn a_crash_in_a_commit_leaves_a_file_that_cannot_be_opened() {
+    let results = under_each_model("persy", |model| {
+        crash_test_under(model, "persy", open, step, read).depth(2)
+    });
+    let panics = "mount-failed: store: panicked at persy-1.8.1/src/device.rs:178: index out of \
+                  bounds: the len is 1 but the index is 1";
+    assert!(results.iter().all(|result| result == panics), "{results:?}");
 }

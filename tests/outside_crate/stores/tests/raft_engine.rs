@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use explode_posix::{Result, Step, crash_test};
+use explode_posix::{Result, Step, crash_test_under};
 use raft_engine::{Config, Engine, LogBatch, ReadableSize};
+use stores::under_each_model;
 
 /// Opens an engine with files so small that some writes begin a new one.
 fn open(folder: &Path) -> Result<Engine> {
@@ -43,7 +44,8 @@ fn read(engine: &mut Engine) -> Result<Vec<u8>> {
 
 #[test]
 fn every_synced_write_survives_every_crash() {
-    let test = crash_test("raft-engine", open, step, read).depth(2);
-    let summary = test.with(|settings| (settings.limit, settings.samples) = (300, 300)).run();
-    println!("{summary:#?}");
+    let results = under_each_model("raft-engine", |model| {
+        crash_test_under(model, "raft-engine", open, step, read).depth(2)
+    });
+    assert!(results.iter().all(|result| result.ends_with("silent")), "{results:?}");
 }

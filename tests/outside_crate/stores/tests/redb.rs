@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use explode_posix::{Result, Step, crash_test};
+use explode_posix::{Result, Step, crash_test_under};
 use redb::{Database, ReadableTable as _, TableDefinition};
+use stores::under_each_model;
 
 const NUMBERS: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
 
@@ -26,5 +27,8 @@ fn read(database: &mut Database) -> Result<Vec<u64>> {
 
 #[test]
 fn every_commit_survives_every_crash() {
-    println!("{:#?}", crash_test("redb", open, step, read).depth(2).run());
+    let results = under_each_model("redb", |model| {
+        crash_test_under(model, "redb", open, step, read).depth(2)
+    });
+    assert!(results.iter().all(|result| result.ends_with("silent")), "{results:?}");
 }
