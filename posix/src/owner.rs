@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use explode_ramdisk::files::Result;
 use nix::errno::Errno;
@@ -34,6 +35,8 @@ struct Owner {
 struct OwnerState {
     /// The mount whose code runs. `None` while the files belong to the owner alone.
     running: Option<u64>,
+    /// The number of times that code of a mount has begun to run.
+    entered: u64,
     mounts: Mounts,
     next: u64,
 }
@@ -72,15 +75,40 @@ impl Owner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Waits for a change. If the same code runs for ten seconds, it may wait for this thread,
+    /// which a message says.
     fn wait<'s>(&self, state: MutexGuard<'s, OwnerState>) -> MutexGuard<'s, OwnerState> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        let entered = state.entered;
+        let is_waiting = state.running.is_some();
+        let (state, waited) =
+            self.changed.wait_timeout(state, LONG).unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() && is_waiting && state.entered == entered {
+            let name = thread::current().name().unwrap_or("without a name").to_owned();
+            message(&format!("the thread {name} waits for its store; {SHARED}"));
+        }
+        state
     }
 
     fn set_running(&self, mount: Option<u64>) -> Option<u64> {
-        let before = std::mem::replace(&mut self.lock().running, mount);
+        let mut state = self.lock();
+        state.entered += u64::from(mount.is_some());
+        let before = std::mem::replace(&mut state.running, mount);
         self.changed.notify_all();
         before
     }
+}
+
+/// The longest time that code of a store usually runs.
+const LONG: Duration = Duration::from_secs(10);
+
+/// The requirement for threads of a store.
+const SHARED: &str = "if the store shares threads with other stores of this process, explode-posix \
+                      cannot tell whose calls theirs are: give each store threads of its own";
+
+/// Prints a message that has no other way out.
+#[expect(clippy::print_stderr, reason = "the thread that could return an error waits")]
+fn message(text: &str) {
+    eprintln!("explode-posix: {text}");
 }
 
 impl Home {
@@ -135,6 +163,9 @@ impl Home {
             let is_running = state.running == Some(self.mount);
             let folder = state.mounts.0.get_mut(&self.mount).ok_or(Errno::EIO)?;
             if is_running {
+                if thread::current().id() != self.owner.thread {
+                    self.threads.called();
+                }
                 self.threads.count_call();
                 if let Some(result) = call(folder) {
                     return result;
@@ -161,6 +192,21 @@ impl Home {
     /// Returns true if both are the same mount.
     pub fn is(&self, other: &Home) -> bool {
         Arc::ptr_eq(&self.owner, &other.owner) && self.mount == other.mount
+    }
+
+    /// Refuses a call by path of a thread whose mount has ended, while code of another mount of its
+    /// owner runs: the call may be one of that code.
+    pub fn refuse_if_ended(&self) {
+        let mut state = self.owner.lock();
+        let running = state.running;
+        let OwnerState { mounts: Mounts(mounts), .. } = &mut *state;
+        if mounts.contains_key(&self.mount) {
+            return;
+        }
+        if let Some(running) = running.and_then(|running| mounts.get_mut(&running)) {
+            let text = format!("a thread of a store that was closed opens files; {SHARED}");
+            running.refused.get_or_insert(text);
+        }
     }
 
     /// Ends the mount. Later calls on it fail.

@@ -44,6 +44,16 @@ impl Threads {
         self.has_started();
     }
 
+    /// Records that this thread, which may have been started elsewhere, has made a call.
+    pub fn called(&self) {
+        // SAFETY: gettid has no requirements.
+        let id = unsafe { libc::gettid() };
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+
     /// Records that a start has ended, well or not.
     pub fn has_started(&self) {
         self.starting.fetch_sub(1, Ordering::SeqCst);

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use explode_posix::{CrashTest, Result, Step, crash_test};
+use explode_posix::{CrashTest, FileModel, Result, Step, crash_test, crash_test_under};
 
 /// A log of bytes in one file, none of them zero.
 struct Log(PathBuf);
@@ -52,4 +52,25 @@ fn a_sound_log_is_explored_to_the_end() {
 fn a_log_without_a_sync_loses() {
     let text = log("log without a sync", false).outcome().expect_err("there is a bug");
     assert!(text.contains("FAIL lost: 1 steps were durable, 0 are there; it holds []"), "{text}");
+}
+
+/// Sets the size of a file to a block a step, and makes it durable by fdatasync(2).
+#[test]
+fn a_new_size_survives_fdatasync_under_each_model() {
+    let open = |folder: &Path| {
+        let file = OpenOptions::new().append(true).create(true).open(folder.join("blocks"))?;
+        File::open(folder)?.sync_all()?;
+        Ok(file)
+    };
+    let step = |file: &mut File, blocks: &mut u64, step: &mut Step<'_, '_>| {
+        *blocks += 1 + step.choose(2) as u64;
+        file.set_len(*blocks * 4096)?;
+        Ok(file.sync_data()?)
+    };
+    for model in FileModel::ALL {
+        let read = |file: &mut File| Ok(file.metadata()?.len() / 4096);
+        let summary = crash_test_under(model, "blocks", open, step, read).run();
+        assert!(summary.complete, "{model}");
+        assert_eq!((summary.states, summary.crash_disks), (15.into(), (14 * 3).into()), "{model}");
+    }
 }

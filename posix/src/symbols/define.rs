@@ -201,6 +201,7 @@ pub unsafe fn place(directory: c_int, path: *const c_char) -> Option<Place> {
             return None;
         }
         let home = Home::current()?;
+        home.refuse_if_ended();
         return Some(Place { home, route: route(ROOT, below) });
     }
     if bytes.starts_with(b"/") || directory == libc::AT_FDCWD {

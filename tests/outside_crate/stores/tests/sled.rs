@@ -35,15 +35,13 @@ fn test(model: FileModel, name: &str, fsync: bool) -> CrashTest {
     crash_test_under(model, name, open, step, read).depth(2)
 }
 
+/// One test, because all databases of a process share threads.
 #[test]
-fn a_flushed_number_is_lost() {
+fn a_flushed_number_is_lost_and_survives_with_fsync() {
     let results = under_each_model("sled", |model| test(model, "sled", false));
     let lost = "lost: 1 steps were durable, 0 are there; it holds []";
     assert!(results.iter().all(|result| result == lost), "{results:?}");
-}
 
-#[test]
-fn a_number_survives_every_crash_with_fsync() {
     let name = "sled, flush and fsync";
     let results = under_each_model(name, |model| test(model, name, true));
     assert!(results.iter().all(|result| result.ends_with("silent")), "{results:?}");
