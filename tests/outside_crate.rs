@@ -159,8 +159,14 @@ fn the_pages_show_the_files() {
     assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
     assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
     let manifest = fs::read_to_string(example.join("../engine/Cargo.toml")).unwrap();
-    let [dependency] = &blocks(ENGINE_PAGE, "toml")[..] else { panic!("the page has one line") };
+    let [posix, dependency] = &blocks(ENGINE_PAGE, "toml")[..] else {
+        panic!("the page has two dependencies")
+    };
+    let stores = fs::read_to_string(example.join("../stores/Cargo.toml")).unwrap();
+    assert!(posix.lines().skip(1).all(|line| stores.contains(line)), "{posix}");
     assert!(manifest.ends_with(dependency.as_str()), "{dependency}");
+    let log = include_str!("../posix/examples/log_crash_test.rs");
+    assert_eq!(blocks(ENGINE_PAGE, "rust")[0], log);
 }
 
 #[test]
