@@ -25,5 +25,5 @@ fn read(log: &mut PathBuf) -> Result<Vec<String>> {
 }
 #[test]
 fn every_line_survives_every_crash() {
-    crash_test("log", |dir| open(dir), step, read).depth(3).run();
+    crash_test("log", open, step, read).depth(3).run();
 }

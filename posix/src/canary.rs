@@ -47,6 +47,14 @@ fn check() -> std::result::Result<(), String> {
     let home = Home::new(StoreFiles::new(recorded));
     let called = home.enter(|| call(Path::new(PREFIX)));
     home.end();
+    judge(called, &files)
+}
+
+/// Returns an error unless the calls were made on the simulated files.
+fn judge(
+    called: std::result::Result<Vec<String>, (&'static str, io::Error)>,
+    files: &SimFiles,
+) -> std::result::Result<(), String> {
     let seen = |path: &str| files.read_file(path).is_ok_and(|bytes| bytes == b"seen");
     match called {
         Ok(names) if names == ["b"] && seen("/d/b") => Ok(()),
@@ -77,4 +85,21 @@ fn call(root: &Path) -> std::result::Result<Vec<String>, (&'static str, io::Erro
     let names = fs::read_dir(&directory).map_err(named("opendir"))?;
     let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into());
     names.map(name).collect::<io::Result<_>>().map_err(named("readdir"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_arrive_in_the_code_of_a_store_only() {
+        assert_eq!(check(), Ok(()));
+        // This thread runs no code of a store, so the kernel answers.
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let files =
+            SimFiles::mount_by_nodes(FileModel::Posix, storage, 0, Granule::default()).unwrap();
+        let unseen = judge(call(Path::new(PREFIX)), &files).unwrap_err();
+        assert!(unseen.starts_with("unsupported: explode-posix does not see"), "{unseen}");
+        assert!(unseen.contains("mkdir: No such file or directory"), "{unseen}");
+    }
 }
