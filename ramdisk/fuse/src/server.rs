@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
-    Access, CallRecorder, Fallocate, Fd, FileKind, Node, FileTimes, FsCall, NewNode, NewTime,
+    Access, CallRecorder, Fallocate, Fd, FileKind, FileTimes, FsCall, NewNode, NewTime, Node,
     NodeChange, ProgramFiles, Renaming, TimedNode, WriteMethod,
 };
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::access::Access;
 use super::call::{FsCall, NAMELESS, WriteMethod};
 use super::clock::{FileClock, FileTimes};
-use super::nodes::{Entry, Node, NewNode};
+use super::nodes::{Entry, NewNode, Node};
 use super::{Fallocate, Fd, FileKind, Files as _, OpenFlags, Renaming, Result, SimFiles};
 
 /// A recorder of a program's calls.
