@@ -74,3 +74,20 @@ fn a_new_size_survives_fdatasync_under_each_model() {
         assert_eq!((summary.states, summary.crash_disks), (15.into(), (14 * 3).into()), "{model}");
     }
 }
+
+/// The command of a finding starts this program again, which finds the same.
+#[test]
+fn a_finding_is_replayed_in_another_process() {
+    let text = log("log without a sync, again", false).outcome().expect_err("there is a bug");
+    let (_, command) = text.rsplit_once("EXPLODE_REPLAY=").unwrap();
+    let trace = command.split(' ').next().unwrap();
+    let mut replay = std::process::Command::new(std::env::current_exe().unwrap());
+    if std::env::var_os(explode_posix::REPLAY).is_none() {
+        let test = ["--exact", "a_finding_is_replayed_in_another_process", "--nocapture"];
+        let ran = replay.args(test).env(explode_posix::REPLAY, trace).output().unwrap();
+        let told = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && told.contains("test result: ok"), "{told}");
+    } else {
+        assert!(text.starts_with("reproduced crash-test/lost/durable"), "{text}");
+    }
+}
