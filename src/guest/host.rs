@@ -25,6 +25,8 @@ use crate::progress::Bar;
 
 /// The agent's port to the host.
 pub(super) const PORT: &str = "/dev/virtio-ports/explode";
+/// The environment variable that makes every guest boot if it is `off`.
+const SNAPSHOTS_VARIABLE: &str = "EXPLODE_SNAPSHOTS";
 /// The number of console lines in the message of a lost guest.
 pub(super) const CONSOLE_LINES: usize = 25;
 
@@ -182,6 +184,8 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
+    let boots = std::env::var_os(SNAPSHOTS_VARIABLE).is_some_and(|word| word == "off");
+    spec.snapshots = (!boots).then(|| builder.snapshots());
     Ok(spec)
 }
 

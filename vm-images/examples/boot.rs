@@ -2,8 +2,8 @@
 //! `cargo run -p explode-vm --example boot`.
 //!
 //! `--kernel DIR` uses a built tree, `--no-modules` omits explode's modules, `--driver=NAME` loads
-//! a driver, `--shell` ends in a shell, `--wait` leaves the guest running, `--doctor` only checks
-//! the machine.
+//! a driver, `--no-snapshot` boots in any case, `--shell` ends in a shell, `--wait` leaves the guest
+//! running, `--doctor` only checks the machine.
 
 #![allow(clippy::print_stdout, reason = "a program that shows something")]
 
@@ -63,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     spec.agent = Some(Agent::this_program([IN_GUEST]));
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
+    spec.snapshots = (!has("--no-snapshot")).then(|| builder.snapshots());
     if has("--shell") {
         shell(&spec)?;
         return Ok(());

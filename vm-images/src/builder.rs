@@ -116,6 +116,15 @@ impl Builder<'_> {
     pub fn accelerator(&self, kernel: &BuiltKernel, image: &Path) -> Result<Accelerator> {
         guest::accelerator(&self.build(), kernel, image)
     }
+
+    /// Returns the folder of the snapshots of guests, for [`GuestSpec::snapshots`]. All snapshots
+    /// together take up to 2 GiB.
+    ///
+    /// [`GuestSpec::snapshots`]: crate::GuestSpec::snapshots
+    #[must_use]
+    pub fn snapshots(&self) -> PathBuf {
+        self.cache.root().join("snapshots")
+    }
 }
 
 /// Checks everything that a guest of this kernel needs. Builds nothing except the probe of

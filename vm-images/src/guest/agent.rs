@@ -91,6 +91,17 @@ pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
+/// Returns the paths of the loader and the libraries of an agent.
+pub(super) fn libraries_of(agent: &Agent) -> Result<Vec<PathBuf>> {
+    let bytes = fs::read(&agent.program).at("read", &agent.program)?;
+    let Some(loader) = elf::parse(&bytes).and_then(|elf| elf.interpreter) else {
+        return Ok(Vec::new());
+    };
+    let mut files = libraries(Path::new(&loader), &agent.program)?;
+    files.push(loader.into());
+    Ok(files)
+}
+
 /// Returns the paths of the libraries that the loader would load for a program.
 pub(super) fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
     parse_list(&command::output(Command::new(loader).arg("--list").arg(program))?).map_err(|name| {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -39,14 +39,7 @@ impl MemoryFile {
 
     /// Gives the file to a command that is not started yet.
     pub fn give(&self, command: &mut Command) {
-        let file = Arc::clone(&self.file);
-        let keep_open = move || {
-            fcntl(&*file, F_SETFD(FdFlag::empty()))?;
-            Ok(())
-        };
-        // SAFETY: between fork and exec the closure only makes the system call fcntl, on a
-        // descriptor that it keeps open.
-        unsafe { command.pre_exec(keep_open) };
+        give(command, Arc::clone(&self.file));
     }
 
     /// Returns the contents of the file, whichever process wrote them.
@@ -62,6 +55,18 @@ impl MemoryFile {
         }
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
+}
+
+/// Gives a descriptor to a command that is not started yet. The command finds it under the same
+/// number.
+pub(super) fn give(command: &mut Command, descriptor: impl AsFd + Send + Sync + 'static) {
+    let keep_open = move || {
+        fcntl(&descriptor, F_SETFD(FdFlag::empty()))?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure only makes the system call fcntl, on a descriptor
+    // that it keeps open.
+    unsafe { command.pre_exec(keep_open) };
 }
 
 /// Returns the last lines of a text, without carriage returns and other control characters.

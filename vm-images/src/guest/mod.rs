@@ -3,14 +3,17 @@
 mod accelerator;
 mod agent;
 mod clock;
+mod identity;
 mod initrd;
 mod memory;
+mod monitor;
 mod probe;
 mod programs;
 mod qemu;
 mod running;
 mod shared;
 mod shell;
+mod snapshot;
 mod spec;
 
 pub use accelerator::Accelerator;

@@ -2,16 +2,13 @@
 //! virtual machines it may fail at the first instruction that it cannot emulate.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nix::sys::utsname::uname;
-
 use super::accelerator::Accelerator;
-use super::qemu;
 use super::running::Guest;
 use super::spec::GuestSpec;
+use super::{identity, qemu};
 use crate::base::{CacheKey, Result};
 use crate::build::Build;
 use crate::cache::write_whole;
@@ -67,43 +64,11 @@ fn boots(build: &Build<'_>, kernel: &BuiltKernel, image: &Path) -> Result<bool> 
 
 /// Returns the file with the result for this kernel and this QEMU on this machine.
 fn memory(build: &Build<'_>, kernel: &BuiltKernel) -> PathBuf {
-    let release =
-        uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
-    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
-    let key = CacheKey::new(2)
-        .with("kernel", kernel.key())
-        .with("host", release)
-        .with("processor", model)
-        .with(
+    let key =
+        CacheKey::new(3).with("kernel", kernel.key()).with("machine", identity::of_machine()).with(
             "QEMU",
-            qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)),
+            qemu::program()
+                .map_or_else(|_| "none".to_owned(), |program| identity::of_file(&program)),
         );
     build.cache.root().join("kvm").join(key.hash())
-}
-
-/// Identifies a version of a program. The text changes when the program is replaced.
-fn identity(program: &Path) -> String {
-    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    let data = program.metadata().map(|data| (data.len(), data.mtime(), data.mtime_nsec()));
-    format!("{} {:?}", program.display(), data.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_qemu_is_probed_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("qemu");
-        fs::write(&program, "1").unwrap();
-        let one = identity(&program);
-        assert_eq!(identity(&program), one);
-        fs::write(&program, "22").unwrap();
-        assert_ne!(identity(&program), one);
-        fs::rename(&program, folder.path().join("other")).unwrap();
-        std::os::unix::fs::symlink("other", &program).unwrap();
-        assert!(identity(&program).contains("/other "));
-    }
 }

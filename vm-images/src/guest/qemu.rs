@@ -39,8 +39,9 @@ pub fn program() -> Result<std::path::PathBuf> {
     })
 }
 
-/// Returns the QEMU command for a guest's machine, without console and stream.
-pub(super) fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> {
+/// Returns the QEMU command for a guest's machine, without console and stream. A machine that does
+/// not boot needs no first file system.
+pub(super) fn command(spec: &GuestSpec, initrd: Option<&MemoryFile>) -> Result<Command> {
     let mut arguments = vec![KERNEL_ARGUMENTS.to_owned()];
     if spec.accelerator == Accelerator::Emulation {
         arguments.push(clock::kernel_arguments());
@@ -63,8 +64,10 @@ pub(super) fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> 
         .args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"])
         .arg("-kernel")
         .arg(spec.kernel.boot_image())
-        .args(["-initrd", &initrd.path()])
         .args(["-append", &arguments.join(" ")]);
-    initrd.give(&mut qemu);
+    if let Some(initrd) = initrd {
+        qemu.args(["-initrd", &initrd.path()]);
+        initrd.give(&mut qemu);
+    }
     Ok(qemu)
 }

@@ -2,9 +2,10 @@
 //! in it.
 
 use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Write as _};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -12,8 +13,11 @@ use nix::fcntl::{F_SETPIPE_SZ, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use serde_json::json;
 
 use super::memory::{self, MemoryFile};
+use super::monitor::Monitor;
+use super::snapshot::{self, Beginning, Snapshot, Unsaved};
 use super::spec::GuestSpec;
 use super::{initrd, qemu, shared};
 use crate::base::{ErrorContext, HostClock, Result, VmError, kept_waiting, spawn};
@@ -28,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const PIPE_BYTES: i32 = 1 << 20;
 
 /// The stream of what the agent writes to the port `/dev/virtio-ports/explode`.
-pub type GuestReader = ChildStdout;
+pub type GuestReader = PipeReader;
 
 /// The stream of what the agent reads from that port. Bytes written before the agent opens the port
 /// wait.
@@ -59,20 +63,82 @@ impl Guest {
     /// # Errors
     /// The errors of [`Guest::boot`]; [`VmError::Broken`] if the boot was given up.
     pub fn boot_unless(spec: &GuestSpec, is_cancelled: &dyn Fn() -> bool) -> Result<Self> {
+        match snapshot::beginning(spec, is_cancelled)? {
+            Beginning::Boot => Self::boot_anew(spec, is_cancelled),
+            Beginning::Save(unsaved) => Self::boot_and_save(spec, unsaved, is_cancelled),
+            Beginning::Restore(snapshot) => match Self::restore(spec, &snapshot) {
+                Ok(guest) => Ok(guest),
+                Err(_) => {
+                    snapshot.remove();
+                    Self::boot_anew(spec, is_cancelled)
+                }
+            },
+        }
+    }
+
+    fn boot_anew(spec: &GuestSpec, is_cancelled: &dyn Fn() -> bool) -> Result<Self> {
         let mut guest = Self::start(spec)?;
         guest.wait_for_agent(spec.boot_deadline, is_cancelled)?;
         Ok(guest)
     }
 
+    /// Boots a guest and makes a snapshot when its agent has answered.
+    fn boot_and_save(
+        spec: &GuestSpec,
+        mut unsaved: Unsaved,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Self> {
+        let mut qemu = command(spec)?;
+        let mut monitor = Monitor::add(&mut qemu).doing("prepare QEMU's monitor")?;
+        let mut guest = Self::start_command(spec, qemu, &[])?;
+        if let Err(error) = guest.wait_for_agent(spec.boot_deadline, is_cancelled) {
+            unsaved.abandon();
+            return Err(error);
+        }
+        let written = match &guest.stream {
+            Some((reader, _)) => monitor.begin().and_then(|()| unsaved.write(&mut monitor, reader)),
+            None => Err(io::Error::other("the stream was taken")),
+        };
+        monitor.ask("cont", json!({})).doing("let the guest run on")?;
+        // Without its snapshot the next guest boots as this one did.
+        match written {
+            Ok(()) => drop(unsaved.finish()),
+            Err(_) => unsaved.abandon(),
+        }
+        Ok(guest)
+    }
+
+    /// Starts a guest from a snapshot, and waits until it runs.
+    fn restore(spec: &GuestSpec, snapshot: &Snapshot) -> Result<Self> {
+        let mut qemu = qemu::command(spec, None)?;
+        let mut monitor = Monitor::add(&mut qemu).doing("prepare QEMU's monitor")?;
+        snapshot.give(&mut qemu);
+        let guest = Self::start_command(spec, qemu, &snapshot.answer)?;
+        monitor.begin().doing("restore the guest")?;
+        let clock = HostClock::of(guest.id());
+        while clock.elapsed() < spec.boot_deadline {
+            let state = monitor.ask("query-status", json!({})).doing("restore the guest")?;
+            if state["running"] == true {
+                return Ok(guest);
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Err(guest.broken("the guest does not run on from its snapshot".to_owned()))
+    }
+
     /// Starts a guest without waiting for it.
     pub(super) fn start(spec: &GuestSpec) -> Result<Self> {
-        let initrd = initrd::pack(spec)?;
+        Self::start_command(spec, command(spec)?, &[])
+    }
+
+    /// Starts QEMU. `answer` is the beginning of the stream.
+    fn start_command(spec: &GuestSpec, mut qemu: Command, answer: &[u8]) -> Result<Self> {
         let console = MemoryFile::new("console").doing("make a file in memory")?;
         let messages = MemoryFile::new("qemu").doing("make a file in memory")?;
-        let mut qemu = qemu::command(spec, &initrd)?;
         let bytes = Some(spec.shared_bytes).filter(|bytes| *bytes > 0);
         let shared = bytes.map(|bytes| shared::add(&mut qemu, bytes)).transpose()?;
         console.give(&mut qemu);
+        let (reader, output) = stream(answer).doing("make the guest's stream")?;
         qemu.args([
             "-chardev",
             &format!("file,id=console,path={}", console.path()),
@@ -82,15 +148,13 @@ impl Guest {
         .args(["-chardev", "stdio,id=stream,signal=off", "-device", "virtio-serial-pci"])
         .args(["-device", "virtserialport,chardev=stream,name=explode"])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdout(output)
         .stderr(messages.writer().try_clone().doing("prepare QEMU's messages")?)
         .process_group(0);
         let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
-        let stream = qemu.stdout.take().zip(qemu.stdin.take());
-        if let Some((reader, writer)) = &stream {
-            // A larger pipe is only faster, so errors are ignored.
-            let _ = fcntl(reader, F_SETPIPE_SZ(PIPE_BYTES));
-            let _ = fcntl(writer, F_SETPIPE_SZ(PIPE_BYTES));
+        let stream = qemu.stdin.take().map(|writer| (reader, writer));
+        if let Some((_, writer)) = &stream {
+            enlarge(writer);
         }
         Ok(Self { qemu, stream, console, messages, shared })
     }
@@ -216,6 +280,24 @@ impl Guest {
         // The call fails only if QEMU was already waited for.
         let _ = self.qemu.wait();
     }
+}
+
+/// Returns the command of a guest that boots.
+fn command(spec: &GuestSpec) -> Result<Command> {
+    qemu::command(spec, Some(&initrd::pack(spec)?))
+}
+
+/// Returns the ends of a pipe that holds these bytes.
+fn stream(answer: &[u8]) -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, mut writer) = io::pipe()?;
+    enlarge(&writer);
+    writer.write_all(answer)?;
+    Ok((reader, writer))
+}
+
+/// Asks for a larger pipe. That is only faster, so errors are ignored.
+fn enlarge(pipe: impl AsFd) {
+    let _ = fcntl(pipe, F_SETPIPE_SZ(PIPE_BYTES));
 }
 
 impl Drop for Guest {

@@ -27,7 +27,8 @@ pub(super) fn add(qemu: &mut Command, bytes: u64) -> Result<MemoryFile> {
         "-object",
         &format!("memory-backend-file,id=shared,share=on,mem-path={path},size={bytes}"),
     ])
-    .args(["-device", "ivshmem-plain,memdev=shared"]);
+    // Its contents are part of a snapshot.
+    .args(["-device", "ivshmem-plain,memdev=shared,master=on"]);
     Ok(memory)
 }
 

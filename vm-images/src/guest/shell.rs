@@ -22,7 +22,7 @@ pub fn shell(spec: &GuestSpec) -> Result<ExitStatus> {
     let mut spec = spec.clone();
     spec.kernel_arguments.push(ARGUMENT.into());
     let initrd = initrd::pack(&spec)?;
-    let mut qemu = qemu::command(&spec, &initrd)?;
+    let mut qemu = qemu::command(&spec, Some(&initrd))?;
     qemu.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"]);
     // QEMU stays in this process group, because only the terminal's foreground group may read from
     // the terminal.

@@ -33,6 +33,10 @@ pub struct GuestSpec {
     /// The time that the guest may take until the agent has written its first byte. Time in which
     /// other processes keep it from running does not count.
     pub boot_deadline: Duration,
+    /// The folder of snapshots ([`Builder::snapshots`](crate::Builder::snapshots)). With it an
+    /// emulated guest begins as an earlier one with the same parts was when its agent had answered.
+    /// `None` if the guest always boots.
+    pub snapshots: Option<PathBuf>,
     /// Arguments that are added to the kernel's command line.
     pub kernel_arguments: Vec<String>,
     /// The size of the memory that the guest shares with the host
@@ -56,6 +60,7 @@ impl GuestSpec {
             memory_mib: 1024,
             accelerator: Accelerator::Emulation,
             boot_deadline: Duration::from_secs(60),
+            snapshots: None,
             kernel_arguments: Vec::new(),
             shared_bytes: 0,
         }
