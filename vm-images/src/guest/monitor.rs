@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, IoSlice};
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use serde_json::{Value, json};
 
@@ -31,6 +32,12 @@ impl Monitor {
         give(qemu, theirs);
         qemu.args(["-chardev", &socket, "-mon", "chardev=monitor,mode=control"]);
         Ok(Monitor { reader: BufReader::new(ours) })
+    }
+
+    /// Returns true if QEMU has written its greeting, which it does when it starts.
+    pub(super) fn has_greeted(&self) -> bool {
+        let mut waiting = [PollFd::new(self.reader.get_ref().as_fd(), PollFlags::POLLIN)];
+        poll(&mut waiting, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
     }
 
     /// Ends the negotiation that precedes all commands.

@@ -95,12 +95,13 @@ impl Guest {
             unsaved.abandon();
             return Err(error);
         }
-        let written = match &guest.stream {
-            Some((reader, _)) => monitor.begin().and_then(|()| unsaved.write(&mut monitor, reader)),
-            None => Err(io::Error::other("the stream was taken")),
-        };
-        monitor.ask("cont", json!({})).doing("let the guest run on")?;
         // Without its snapshot the next guest boots as this one did.
+        let Some((reader, _)) = guest.stream.as_ref().filter(|_| monitor.has_greeted()) else {
+            unsaved.abandon();
+            return Ok(guest);
+        };
+        let written = monitor.begin().and_then(|()| unsaved.write(&mut monitor, reader));
+        monitor.ask("cont", json!({})).doing("let the guest run on")?;
         match written {
             Ok(()) => drop(unsaved.finish()),
             Err(_) => unsaved.abandon(),

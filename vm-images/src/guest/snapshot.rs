@@ -2,10 +2,10 @@
 //! parts starts from it and does not boot.
 //!
 //! A snapshot is a file `<hash of the parts>` in the folder of snapshots: QEMU's migration stream,
-//! the bytes that the agent had written, and their number (8 bytes, little-endian). It is written as
-//! `<hash>.tmp`, flushed and renamed, so a file without that ending is complete. Its writer holds a
-//! lock on it, and others that need the same guest wait for it. A lock ends with its process, and
-//! the next writer begins again.
+//! the bytes that the agent had written, and their number (8 bytes, little-endian). The file is
+//! written as `<hash>.tmp`, flushed and renamed, so a file without that ending is complete. Its
+//! writer holds a lock on it, and others that need the same guest wait for it. A lock ends with its
+//! process, and the next writer begins again.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, PipeReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -45,9 +45,9 @@ const UNFINISHED: &str = "tmp";
 
 /// The source of a guest's first state.
 pub(super) enum Beginning {
-    /// It boots. No snapshot is made.
+    /// A boot, without a snapshot.
     Boot,
-    /// It boots, and then its snapshot is made.
+    /// A boot, after which a snapshot is made.
     Save(Unsaved),
     /// A snapshot.
     Restore(Snapshot),
