@@ -33,7 +33,7 @@ const MOST_HOSTS: usize = 32;
 const IN_UNIT: u32 = 64;
 /// The number of steps of a walk, and of those at its end without faults.
 const STEPS: (u32, u32) = (600, 100);
-/// The number of walks of a target for which the user gives no bound.
+/// The number of walks of a target for which neither its author nor the user gives a bound.
 const WALKS: u64 = 10_000;
 
 /// Returns a cluster of `hosts` hosts on which the same node runs. Its name stands in traces.
@@ -54,6 +54,7 @@ pub fn cluster<N: Node>(name: &str, hosts: usize) -> Cluster<N> {
         setup,
         steps,
         strategy: StrategyName::Weighted,
+        default_walks: WALKS,
         seed: 0,
         policies: Vec::new(),
         versions: Vec::new(),
@@ -99,6 +100,7 @@ pub struct Cluster<N: Node> {
     setup: Setup<N>,
     steps: u32,
     strategy: StrategyName,
+    default_walks: u64,
     seed: u64,
     policies: Vec<(String, MakeAnswers)>,
     versions: Vec<(String, String)>,
@@ -263,6 +265,17 @@ impl<N: Node> Cluster<N> {
         self
     }
 
+    /// Sets the number of walks at which a run of the target ends if the user gives no bound.
+    /// Without this 10,000.
+    ///
+    /// # Panics
+    /// If it is 0.
+    pub fn default_walks(mut self, walks: u64) -> Cluster<N> {
+        assert!(walks > 0, "cluster '{}': a run of 0 walks explores nothing", self.name);
+        self.default_walks = walks;
+        self
+    }
+
     /// Searches by walks of a policy of one's own. `make` makes the answers of each walk, from the
     /// seed and the number of the walk.
     pub fn policy<A: WalkAnswers + 'static>(
@@ -350,8 +363,9 @@ impl<N: Node> Cluster<N> {
     /// Registers the cluster as a target of its name. The registry must have the component
     /// `simfiles`, on which each host keeps its files.
     pub fn register(self, registry: &mut Registry) {
-        let Cluster { name, about, setup, steps, strategy, policies, versions, .. } = self;
-        let search = DefaultSearch { strategy, walks: WALKS, walks_in_unit: IN_UNIT };
+        let Cluster { name, about, setup, steps, strategy, default_walks, policies, versions, .. } =
+            self;
+        let search = DefaultSearch { strategy, walks: default_walks, walks_in_unit: IN_UNIT };
         let def = CheckerDef::new(name.clone(), about.clone(), |_| Ok(Box::new(NoStack)));
         registry.checkers.push(def.search(search));
         registry.targets.push(Target {

@@ -18,7 +18,7 @@ fn raft_is_clean() {
     let ran = run::<NOTHING_UNSYNCED>("raft", 0, 1500);
     assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
     assert_eq!(ran.summary.states, common::exactly(1500));
-    assert_eq!(ran.summary.operations, common::exactly(1500 * 600));
+    assert_eq!(ran.summary.operations, common::exactly(1500 * 150));
     assert!(ran.tally("crashes", "crashes") > 4000, "{ran:?}");
     for reached in ["a leader crashed", "two leaders"] {
         assert!(ran.tally("reached", reached) > 20, "{reached}: {ran:?}");

@@ -22,6 +22,8 @@ pub fn raft_map<const BUG: u8>(name: &str) -> Cluster<RaftMap<BUG>> {
     cluster::<RaftMap<BUG>>(name, 3)
         .version("raft", VERSION)
         .faults(faults)
+        .steps(150, 30)
+        .default_walks(4_000)
         .clients(2, |next| match next.choose(3) {
             0 => MapCall::Get(u64::from(next.choose(2))),
             1 => MapCall::Remove(u64::from(next.choose(2))),
