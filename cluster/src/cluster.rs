@@ -363,8 +363,9 @@ impl<N: Node> Cluster<N> {
     /// Registers the cluster as a target of its name. The registry must have the component
     /// `simfiles`, on which each host keeps its files.
     pub fn register(self, registry: &mut Registry) {
-        let Cluster { name, about, setup, steps, strategy, default_walks, policies, versions, .. } =
-            self;
+        let Cluster {
+            name, about, setup, steps, strategy, default_walks, policies, versions, ..
+        } = self;
         let search = DefaultSearch { strategy, walks: default_walks, walks_in_unit: IN_UNIT };
         let def = CheckerDef::new(name.clone(), about.clone(), |_| Ok(Box::new(NoStack)));
         registry.checkers.push(def.search(search));

@@ -405,7 +405,7 @@ impl<N: Node> System for ClusterSystem<'_, N> {
             unobserved: &[],
             unsupported_calls: &[],
             forecast: &[],
-            why_every_check_is_made: None,
+            why_every_check_is_made: Some("every walk of a cluster is checked"),
             pristine: &self.pristine,
             origin: &self.origin,
         }

@@ -233,7 +233,8 @@ impl Finding {
 
     /// Returns the time at which the finding appears, for a person.
     pub fn when(&self) -> String {
-        self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))
+        let running = || "while the system ran".to_owned();
+        self.epoch.map_or_else(running, |epoch| format!("epoch {epoch}"))
     }
 }
 
