@@ -141,8 +141,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub stack: StackArgs,
     /// The order of exploring: exhaust (default), shuffle (default with --budget and without
-    /// --depth), dfs, different, prefix:TRACE.json; with --budget or --states also random,
-    /// weighted, pct[:d=3,k=100].
+    /// --depth), dfs, different, prefix:TRACE.json; with --budget, --walks or --states also random,
+    /// weighted, pct[:d=3,k=100]. Some targets have another default.
     #[arg(long)]
     pub strategy: Option<StrategyName>,
     /// Seed of all random choices.
@@ -154,6 +154,9 @@ pub struct RunArgs {
     /// Stop after N distinct states.
     #[arg(long, value_name = "N")]
     pub states: Option<u64>,
+    /// Stop after N random walks. Default: the target's, unless there is another bound.
+    #[arg(long, value_name = "N")]
+    pub walks: Option<u64>,
     /// Mutates on a path. Default: the target's; with --budget as many as there is time for, except
     /// in strategies that go deep first.
     #[arg(long, value_name = "N")]
@@ -361,7 +364,7 @@ pub struct MatrixArgs {
 }
 
 /// The options that a run decides when it begins.
-const DECIDED: [&str; 24] = [
+const DECIDED: [&str; 25] = [
     "target",
     "stack",
     "mode",
@@ -370,6 +373,7 @@ const DECIDED: [&str; 24] = [
     "seed",
     "budget",
     "states",
+    "walks",
     "depth",
     "limit",
     "samples",

@@ -82,6 +82,8 @@ mod workers;
 #[cfg(feature = "systems")]
 pub use explode_checkers as checkers;
 #[cfg(feature = "systems")]
+pub use explode_cluster as cluster;
+#[cfg(feature = "systems")]
 pub use explode_components as components;
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;

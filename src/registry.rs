@@ -7,5 +7,6 @@ pub fn registry() -> Registry {
     let mut registry = Registry::default();
     explode_components::register(&mut registry);
     explode_checkers::register(&mut registry);
+    explode_cluster::register(&mut registry);
     registry
 }

@@ -26,7 +26,8 @@ fn each_line_has_its_keys() {
     for line in &lines {
         let expected = match line["type"].as_str().unwrap() {
             "target" => {
-                "type name in about seeded expect stack checker depth limit samples crash_depth"
+                "type name in about seeded expect stack checker depth walks limit samples \
+                 crash_depth"
             }
             "stack" => "type name in about stack targets",
             "component" | "checker" => "type name in about options",
@@ -123,18 +124,15 @@ fn targets_use_only_listed_names() {
     }
 }
 
-/// A clean target is clean at any depth. An error must show within the target's depth. Targets that
+/// A clean target is clean at any depth. An error must show within the target's bounds. Targets that
 /// need a guest have another test.
 #[test]
 fn every_target_has_its_expected_result() {
     let folder = tempdir().unwrap();
     for target in list("targets").iter().filter(|target| target["in"] == "mem") {
         let (name, expect) = (target["name"].as_str().unwrap(), target["expect"].as_str().unwrap());
-        let run = |depth: u32| {
-            let args = format!(
-                "run {name} --depth {depth} --out {name}-{depth} --format jsonl --limit 2000 \
-                 --samples 500"
-            );
+        let run = |(number, search): (usize, String)| {
+            let args = format!("run {name} --out {name}-{number} --format jsonl {search}");
             let ran = explode_in(folder.path(), args.split_whitespace());
             let lines = ran.json();
             let findings = of_type(&lines, "finding");
@@ -144,9 +142,20 @@ fn every_target_has_its_expected_result() {
             assert_eq!(ran.expect(code).json().last().unwrap()["broken"], 0, "{name}");
             findings.iter().filter(not_by_design).any(|finding| finding["verdict"] == expect)
         };
-        let deepest = if expect == "clean" { 1 } else { target["depth"].as_u64().unwrap() as u32 };
-        assert_eq!((1..=deepest).any(run), expect != "clean", "{name}: expected {expect}");
+        let found = searches(target).into_iter().enumerate().any(run);
+        assert_eq!(found, expect != "clean", "{name}: expected {expect}");
     }
+}
+
+/// Returns the options of the searches of a target. A target of walks has one search, with its own
+/// bounds if it must find something. Other targets are searched to one depth after another.
+fn searches(target: &Value) -> Vec<String> {
+    let is_clean = target["expect"] == "clean";
+    if target["walks"].is_u64() {
+        return vec![if is_clean { "--walks 200".to_owned() } else { String::new() }];
+    }
+    let deepest = if is_clean { 1 } else { target["depth"].as_u64().unwrap() };
+    (1..=deepest).map(|depth| format!("--depth {depth} --limit 2000 --samples 500")).collect()
 }
 
 /// Begins a step. The chosen step misbehaves at the chosen moment. Returns true if the step must

@@ -121,18 +121,24 @@ fn every_target_in_process_has_equal_results_without_skipping() {
 fn every_other_target_has_equal_results_without_skipping() {
     let lines = explode(["list", "targets", "--format", "jsonl"]).expect(0).json();
     let name = |line: &Value| line["name"].as_str().unwrap().to_owned();
-    let in_process: BTreeSet<String> =
-        lines.iter().filter(|line| line["in"] == "mem").map(name).collect();
+    let is_in_process = |line: &&Value| line["in"] == "mem";
+    let in_process: BTreeSet<String> = lines.iter().filter(is_in_process).map(name).collect();
+    let is_of_walks = |line: &&Value| line["walks"].is_u64();
+    let of_walks: BTreeSet<String> = lines.iter().filter(is_of_walks).map(name).collect();
     let listed: BTreeSet<String> = EQUIVALENT.iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert!(listed.is_subset(&in_process), "{listed:?}");
     for target in in_process.difference(&listed) {
-        if GO_BAD.contains(&target.as_str()) {
-            let run = run(target, "1", &[]).run;
-            let why = json!("blocks that may go bad");
-            assert_eq!((&run["skipping"], &run["not_skipping"]), (&json!(false), &why), "{target}");
-        } else {
-            compare(target, 1);
-        }
+        let why = match target.as_str() {
+            target if GO_BAD.contains(&target) => "blocks that may go bad",
+            target if of_walks.contains(target) => "every walk of a cluster is checked",
+            _ => {
+                compare(target, 1);
+                continue;
+            }
+        };
+        let run = run(target, "1", &[]).run;
+        let expected = (&json!(false), &json!(why));
+        assert_eq!((&run["skipping"], &run["not_skipping"]), expected, "{target}");
     }
 }
 

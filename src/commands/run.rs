@@ -275,10 +275,16 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     let target = args.target.as_deref().unwrap_or_default();
     let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;
-    settings.strategy = strategy(args);
+    let walks = settings.walks;
+    if args.strategy.is_some() || walks.is_none() {
+        settings.strategy = strategy(args);
+    }
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
+    let other_bound = args.budget.is_some() || args.states.is_some();
+    let by_default = walks.filter(|_| settings.strategy.is_endless() && !other_bound);
+    settings.walks = args.walks.or(by_default);
     settings.depth = args.depth.unwrap_or_else(|| {
         let deepens = args.budget.is_some() && settings.strategy.needs_no_depth();
         if deepens { NO_DEPTH } else { settings.depth }

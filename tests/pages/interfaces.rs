@@ -40,6 +40,8 @@ fn lines() -> Vec<Value> {
     lines.extend(run(0, "fs-basic --states 3 --plan jobs"));
     // A run that counts its workloads.
     lines.extend(run(0, "fs-workloads --depth 1 --out counted"));
+    // A run that counts what happens in a cluster.
+    lines.extend(run(0, "paxos --walks 20 --out cluster"));
     // A run without symbolic links.
     lines.extend(run(
         0,

@@ -39,7 +39,9 @@ fn traces() -> Vec<Value> {
     run_commands(folder.path(), "chops", "! test -e {path}/two", &twice, "--depth 2 --chop 1")
         .expect(1);
     run_commands(folder.path(), "hangs", "true", &["sleep 600"], "--deadline 500ms").expect(1);
-    ["crashes", "prefix", "store", "recovery", "chops", "hangs"]
+    let args = "run paxos+last-promise --walks 2000 --out cluster";
+    explode_in(folder.path(), args.split_whitespace()).expect(1);
+    ["crashes", "prefix", "store", "recovery", "chops", "hangs", "cluster"]
         .iter()
         .flat_map(|run| read(&folder.path().join(run).join("traces")))
         .collect()

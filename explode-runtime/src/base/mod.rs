@@ -24,6 +24,7 @@ mod plain;
 mod programs;
 mod quoted;
 mod step_error;
+mod tally;
 
 pub use bounded::{MOST_TRACE_BYTES, read_at_most, read_plain_at_most};
 pub use bounds::TargetBounds;
@@ -43,3 +44,4 @@ pub use plain::{check_folder, check_plain, foreign_owner, is_not_plain, open_pla
 pub use programs::{NamedProgram, of_options as programs_of, of_text as programs};
 pub use quoted::quoted;
 pub use step_error::{Blame, StepError};
+pub use tally::TallyGroup;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use crate::base::{Factory, OptionDef, Options, UsageError};
+use crate::explore::StrategyName;
 
 /// The definition of a checker that can be named.
 #[derive(Clone)]
@@ -23,8 +24,21 @@ pub struct CheckerDef {
     pub recognises: Option<fn(&Options) -> bool>,
     /// True if the checker runs only on layers on which shell commands run.
     pub needs_command_host: bool,
+    /// The way in which runs search unless the user names another. `None` for the usual one.
+    pub search: Option<DefaultSearch>,
     /// Makes a checker.
     pub build: Factory<dyn Checker>,
+}
+
+/// The search of a checker whose space is too large for the usual strategy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultSearch {
+    /// The strategy.
+    pub strategy: StrategyName,
+    /// The number of random walks at which a run ends if the user gives no bound.
+    pub walks: u64,
+    /// The number of walks of a unit.
+    pub walks_in_unit: u32,
 }
 
 impl CheckerDef {
@@ -41,6 +55,7 @@ impl CheckerDef {
             listed: true,
             recognises: None,
             needs_command_host: false,
+            search: None,
             build: Arc::new(build),
         }
     }
@@ -64,6 +79,11 @@ impl CheckerDef {
     /// Declares that the checker runs only on layers on which shell commands run.
     pub fn needs_command_host(self) -> CheckerDef {
         CheckerDef { needs_command_host: true, ..self }
+    }
+
+    /// Sets the way in which runs search unless the user names another.
+    pub fn search(self, search: DefaultSearch) -> CheckerDef {
+        CheckerDef { search: Some(search), ..self }
     }
 
     /// Checks the options and makes a checker.

@@ -11,7 +11,7 @@ mod facts;
 pub use abilities::{Demands, Forecast, Probe, Topology};
 pub use checker::{Checker, CheckerAbilities, Chop, Whole};
 pub use context::Cx;
-pub use def::{CheckerDef, Checkers};
+pub use def::{CheckerDef, Checkers, DefaultSearch};
 pub use digest::digest;
 pub use driver::{Args, CrashRequest, DiskCheck, Driver, LogPlace};
 pub use facts::{CheckerFacts, Unsupported};

@@ -5,6 +5,7 @@
 //! that a replay can detect that it takes another path. The [`Chooser`] answers from a script
 //! first, then by a [`Policy`], and records the answers.
 
+mod bare;
 mod book;
 mod chooser;
 mod draws;
@@ -16,12 +17,14 @@ use std::panic::Location;
 
 use serde::{Deserialize, Serialize};
 
+pub use bare::{BarePoint, WalkAnswers};
 pub(crate) use book::ChoiceBook;
 pub use chooser::{Chooser, Divergence};
 pub use draws::Draws;
 pub use lend::{Lendable, lend};
 pub(crate) use lend::{Shared, choose_lent};
-pub use policy::{Answers, MakeAnswers, Policies, Policy};
+pub(crate) use policy::data_of_walk;
+pub use policy::{Answers, MakeAnswers, MakeWalkAnswers, Policies, Policy};
 
 /// The kind of a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

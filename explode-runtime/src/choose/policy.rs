@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::ChoicePoint;
+use super::bare::{BarePoint, WalkAnswers, identities};
 use super::draws::Draws;
-use super::{ChoiceKind, ChoicePoint};
 use crate::base::UsageError;
 
 /// The way to answer the points past a unit's script.
@@ -67,12 +68,21 @@ impl Policy {
     /// Returns the answers of this policy. A registered policy has the answers of `First` here, and
     /// its own in [`Policies::answers`].
     fn answers(&self) -> Box<dyn Answers> {
+        match self {
+            Policy::First | Policy::Registered { .. } => Box::new(First),
+            random => Box::new(NoFaults(random.walk_answers(0))),
+        }
+    }
+
+    /// Returns the answers to points without texts in the walk that follows the policy's own walk
+    /// after `further` others.
+    fn walk_answers(&self, further: u64) -> Box<dyn WalkAnswers> {
         match *self {
             Policy::First | Policy::Registered { .. } => Box::new(First),
-            Policy::Uniform { seed, walk } => Box::new(NoFaults(Uniform(Draws::new(seed, walk)))),
-            Policy::Weighted { seed, walk } => Box::new(NoFaults(Weighted(Draws::new(seed, walk)))),
+            Policy::Uniform { seed, walk } => Box::new(Uniform(Draws::new(seed, walk + further))),
+            Policy::Weighted { seed, walk } => Box::new(Weighted(Draws::new(seed, walk + further))),
             Policy::Pct { seed, walk, d, k } => {
-                Box::new(NoFaults(Pct::new(Draws::new(seed, walk), d, k)))
+                Box::new(Pct::new(Draws::new(seed, walk + further), d, k))
             }
         }
     }
@@ -87,41 +97,58 @@ impl Answers for First {
     }
 }
 
-/// The answers of another policy, except normal behaviour at points of faults.
-struct NoFaults<A>(A);
+impl WalkAnswers for First {
+    fn answer(&mut self, _point: &BarePoint<'_>) -> u32 {
+        0
+    }
+}
 
-impl<A: Answers> Answers for NoFaults<A> {
+/// The answers of another policy, except normal behaviour at points of faults.
+struct NoFaults(Box<dyn WalkAnswers>);
+
+impl Answers for NoFaults {
     fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        if point.kind.is_fault() { point.normal() } else { self.0.answer(point) }
+        let ChoicePoint { kind, options, weights, .. } = *point;
+        if kind.is_fault() {
+            return point.normal();
+        }
+        let ids = &identities(point);
+        let (by_weight, is_fair) = (false, false);
+        self.0.answer(&BarePoint { kind, options, ids, weights, by_weight, is_fair })
     }
 }
 
 struct Uniform(Draws);
 
-impl Answers for Uniform {
-    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        self.0.option(point.options)
+impl WalkAnswers for Uniform {
+    fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
+        if point.by_weight { by_weight(&mut self.0, point) } else { self.0.option(point.options) }
     }
 }
 
 struct Weighted(Draws);
 
-impl Answers for Weighted {
-    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        if point.weights.is_empty() {
-            return self.0.option(point.options);
-        }
-        let mut left = self.0.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
-        let drawn =
-            point.weights.iter().position(|weight| match left.checked_sub(u64::from(*weight)) {
-                Some(rest) => {
-                    left = rest;
-                    false
-                }
-                None => true,
-            });
-        drawn.expect("what is drawn is below the sum") as u32
+impl WalkAnswers for Weighted {
+    fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
+        by_weight(&mut self.0, point)
     }
+}
+
+/// Draws an option in proportion to its weight.
+fn by_weight(draws: &mut Draws, point: &BarePoint<'_>) -> u32 {
+    if point.weights.is_empty() {
+        return draws.option(point.options);
+    }
+    let mut left = draws.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
+    let drawn =
+        point.weights.iter().position(|weight| match left.checked_sub(u64::from(*weight)) {
+            Some(rest) => {
+                left = rest;
+                false
+            }
+            None => true,
+        });
+    drawn.expect("what is drawn is below the sum") as u32
 }
 
 /// The lower bound of drawn priorities. Identities that have fallen are below it.
@@ -137,11 +164,11 @@ const DRAWN: u64 = 1 << 63;
 /// whenever d events happen in the right order is then found by each walk with a probability of at
 /// least `1 / (n k^(d-1))`, if n identities take at most k steps.
 ///
-/// A point is a step if its options have names, or if it chooses the next party to run, in which
-/// case the numbers are identities. Every other point is data, and is drawn uniformly.
+/// A point is a step if its options have identities. Every other point is data, and is drawn
+/// uniformly. Points that must be fair are drawn uniformly as well.
 struct Pct {
     draws: Draws,
-    priorities: BTreeMap<String, u64>,
+    priorities: BTreeMap<u64, u64>,
     /// The steps, from 1, at which an identity falls, in the order in which they were drawn.
     changes: Vec<u32>,
     steps: u32,
@@ -153,43 +180,76 @@ impl Pct {
         Pct { draws, priorities: BTreeMap::new(), changes, steps: 0 }
     }
 
-    /// Returns the index of the identity with the highest priority.
-    fn highest(&self, identities: &[String]) -> usize {
-        let by_priority = |at: &usize| self.priorities.get(&identities[*at]);
-        (0..identities.len()).max_by_key(by_priority).unwrap_or_default()
+    /// Returns the highest priority of the identities.
+    fn highest(&self, ids: &[u64]) -> u64 {
+        ids.iter().map(|id| self.priorities[id]).max().expect("a point has options")
     }
 }
 
-impl Answers for Pct {
-    fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        let identities: Vec<String> = match point.kind {
-            _ if !point.names.is_empty() => point.names.to_vec(),
-            ChoiceKind::Schedule => (0..point.options).map(|option| option.to_string()).collect(),
-            _ => return self.draws.option(point.options),
-        };
+impl WalkAnswers for Pct {
+    fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
+        if point.by_weight {
+            return by_weight(&mut self.draws, point);
+        }
+        if point.ids.is_empty() || point.is_fair {
+            return self.draws.option(point.options);
+        }
         self.steps += 1;
-        for identity in &identities {
-            if !self.priorities.contains_key(identity) {
+        for id in point.ids {
+            if !self.priorities.contains_key(id) {
                 let priority = DRAWN | self.draws.draw();
-                self.priorities.insert(identity.clone(), priority);
+                self.priorities.insert(*id, priority);
             }
         }
         for (place, change) in self.changes.iter().enumerate() {
             if *change == self.steps {
-                let falls = identities[self.highest(&identities)].clone();
-                self.priorities.insert(falls, place as u64 + 1);
+                let highest = self.highest(point.ids);
+                let falls = point.ids.iter().find(|id| self.priorities[id] == highest);
+                self.priorities.extend(falls.map(|id| (*id, place as u64 + 1)));
             }
         }
-        self.highest(&identities) as u32
+        // Of several options with the highest priority one is drawn.
+        let highest = self.highest(point.ids);
+        let best = || (0_u32..).zip(point.ids).filter(|(_, id)| self.priorities[id] == highest);
+        match best().count() {
+            1 => best().map(|(option, _)| option).next().expect("there is one"),
+            several => {
+                let at = self.draws.below(several as u64) as usize;
+                let best = (0_u32..).zip(point.ids);
+                let mut best = best.filter(|(_, id)| self.priorities[id] == highest);
+                best.nth(at).map(|(option, _)| option).expect("there are several")
+            }
+        }
     }
+}
+
+/// Returns the data of a registered policy of walks.
+pub(crate) fn data_of_walk(seed: u64, walk: u64) -> Vec<u8> {
+    [seed.to_le_bytes(), walk.to_le_bytes()].concat()
+}
+
+/// Returns the seed and the number of the walk in the data of a registered policy of walks.
+fn seed_and_walk(data: &[u8]) -> (u64, u64) {
+    let word = |at: usize| {
+        let bytes = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        u64::from_le_bytes(bytes.unwrap_or_default())
+    };
+    (word(0), word(8))
 }
 
 /// A function that makes the answers of a policy from its data.
 pub type MakeAnswers = dyn Fn(&[u8]) -> Box<dyn Answers> + Send + Sync;
 
+/// A function that makes the answers of a policy to points without texts, from the seed of the run
+/// and the number of the walk.
+pub type MakeWalkAnswers = dyn Fn(u64, u64) -> Box<dyn WalkAnswers> + Send + Sync;
+
 /// The policies that a user of the library has registered, by name.
 #[derive(Clone, Default)]
-pub struct Policies(BTreeMap<String, Arc<MakeAnswers>>);
+pub struct Policies {
+    policies: BTreeMap<String, Arc<MakeAnswers>>,
+    of_walks: BTreeMap<String, Arc<MakeWalkAnswers>>,
+}
 
 impl Policies {
     /// Registers a policy. `make` answers the units whose policy is [`Policy::Registered`] with
@@ -199,7 +259,39 @@ impl Policies {
         name: &str,
         make: impl Fn(&[u8]) -> Box<dyn Answers> + Send + Sync + 'static,
     ) {
-        self.0.insert(name.to_owned(), Arc::new(make));
+        self.policies.insert(name.to_owned(), Arc::new(make));
+    }
+
+    /// Registers a policy of walks over points without texts. `make` answers each walk anew, from
+    /// the seed of the run and the number of the walk. The strategy `walks:NAME` walks by it.
+    pub fn register_walks(
+        &mut self,
+        name: &str,
+        make: impl Fn(u64, u64) -> Box<dyn WalkAnswers> + Send + Sync + 'static,
+    ) {
+        self.of_walks.insert(name.to_owned(), Arc::new(make));
+    }
+
+    /// Returns the answers of a policy to points without texts in the walk that follows the
+    /// policy's own walk after `further` others.
+    ///
+    /// # Errors
+    /// Returns an error if the policy is not registered for such points.
+    pub fn walk_answers(
+        &self,
+        policy: &Policy,
+        further: u64,
+    ) -> Result<Box<dyn WalkAnswers>, UsageError> {
+        match policy {
+            Policy::Registered { name, data } => {
+                let known = self.of_walks.keys().map(String::as_str);
+                let unknown = || UsageError::unknown("policy of walks", name, known);
+                let make = self.of_walks.get(name).ok_or_else(unknown)?;
+                let (seed, walk) = seed_and_walk(data);
+                Ok(make(seed, walk + further))
+            }
+            policy => Ok(policy.walk_answers(further)),
+        }
     }
 
     /// Returns the answers of a policy.
@@ -209,10 +301,12 @@ impl Policies {
     pub fn answers(&self, policy: &Policy) -> Result<Box<dyn Answers>, UsageError> {
         match policy {
             Policy::Registered { name, data } => {
-                let known = self.0.keys().map(String::as_str);
-                let make =
-                    self.0.get(name).ok_or_else(|| UsageError::unknown("policy", name, known))?;
-                Ok(make(data))
+                if self.of_walks.contains_key(name) {
+                    return Ok(Box::new(NoFaults(self.walk_answers(policy, 0)?)));
+                }
+                let known = self.policies.keys().map(String::as_str);
+                let unknown = || UsageError::unknown("policy", name, known);
+                Ok(self.policies.get(name).ok_or_else(unknown)?(data))
             }
             policy => Ok(policy.answers()),
         }
@@ -221,6 +315,6 @@ impl Policies {
 
 impl fmt::Debug for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.policies.keys().chain(self.of_walks.keys())).finish()
     }
 }

@@ -8,7 +8,7 @@ pub(super) fn incomplete(summary: &Summary, settings: &RunSettings) -> Option<St
     if summary.complete {
         return None;
     }
-    let RunSettings { limit, samples, states, budget_ms, .. } = settings;
+    let RunSettings { limit, samples, states, budget_ms, walks, .. } = settings;
     let (mut missing, mut raise) = (Vec::new(), Vec::new());
     let left_out = summary.disks_left_out();
     if !left_out.is_zero() {
@@ -22,7 +22,7 @@ pub(super) fn incomplete(summary: &Summary, settings: &RunSettings) -> Option<St
     if !summary.pending.is_zero() {
         missing.push(format!("{} checks were not made", summary.pending));
     }
-    let bounds = [("states", *states), ("budget_ms", *budget_ms)];
+    let bounds = [("states", *states), ("budget_ms", *budget_ms), ("walks", *walks)];
     let set =
         bounds.into_iter().filter_map(|(name, bound)| Some(format!("{name} (now {})", bound?)));
     raise.extend(set);

@@ -140,6 +140,10 @@ impl CrashTest {
     fn judge(&self, summary: Summary) -> Result<Summary, String> {
         let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
         let name = &self.plan.target;
+        let settings = &self.plan.settings;
+        if settings.strategy.is_endless() && settings.walks.is_some() && !self.require_complete {
+            return Ok(summary);
+        }
         if self.require_complete {
             return Err(format!(
                 "crash test '{name}' found nothing, and is not complete: {missing}"

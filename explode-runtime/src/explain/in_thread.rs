@@ -72,6 +72,7 @@ pub fn story_in_thread(
         critical: stopped.as_ref().map(|_| not_made()),
         stopped,
         promise: probed.promise,
+        told: probed.told,
         other_versions: Vec::new(),
     };
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })

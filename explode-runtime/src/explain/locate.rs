@@ -174,6 +174,7 @@ fn failure(
         spot: Some(stopped.spot.clone()),
         violation,
         promise: None,
+        told: Vec::new(),
     };
     LocatedFailure { failing, stopped: Some(stopped), by_search }
 }

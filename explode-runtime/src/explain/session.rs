@@ -108,6 +108,8 @@ pub struct PathFailure {
     pub violation: Violation,
     /// The profile's line about the broken promise.
     pub promise: Option<CitedPromise>,
+    /// The lines of the system's own story, if it has one.
+    pub told: Vec<String>,
 }
 
 /// The result of a disk.
@@ -448,7 +450,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
     }
 
     fn ended(&mut self, probed: ProbeResult) -> PathResult {
-        let ProbeResult { choices, failed, end, promise, events, .. } = probed;
+        let ProbeResult { choices, failed, end, promise, events, told, .. } = probed;
         self.events = events;
         match end {
             ProbeEnd::Violated(violation)
@@ -462,6 +464,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
                     spot: None,
                     violation,
                     promise,
+                    told,
                 }))
             }
             ProbeEnd::Violated(violation) => PathResult::Not(format!(
@@ -507,6 +510,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             spot,
             violation,
             promise: None,
+            told: Vec::new(),
         })))
     }
 

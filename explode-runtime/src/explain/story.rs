@@ -41,6 +41,8 @@ pub struct StoryRun {
     pub promise: Option<CitedPromise>,
     /// The critical write. `None` without a crash.
     pub critical: Option<CriticalSearch>,
+    /// The lines of the system's own story. Empty if it has none.
+    pub told: Vec<String>,
     /// The versions that differ from the recorded ones: name, recorded version, present version.
     pub other_versions: Vec<(String, String, String)>,
 }
@@ -98,6 +100,7 @@ pub fn story(
         stopped,
         promise,
         critical,
+        told: failing.told,
         other_versions,
     };
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })

@@ -32,6 +32,8 @@ pub enum StrategyName {
         /// The number of steps of a walk among which the changes of priority are drawn.
         k: u32,
     },
+    /// Random walks from the pristine disks, by the policy that is registered under this name.
+    Walks(String),
     /// The path of a trace first, then its neighbourhood.
     Prefix(String),
     /// A strategy of this name that another program defines.
@@ -57,7 +59,8 @@ impl StrategyName {
 
     /// Returns true if the strategy never ends.
     pub fn is_endless(&self) -> bool {
-        matches!(self, StrategyName::Random | StrategyName::Weighted | StrategyName::Pct { .. })
+        use StrategyName::{Pct, Random, Walks, Weighted};
+        matches!(self, Random | Weighted | Pct { .. } | Walks(_))
     }
 }
 
@@ -71,6 +74,7 @@ impl fmt::Display for StrategyName {
             StrategyName::Random => f.write_str("random"),
             StrategyName::Weighted => f.write_str("weighted"),
             StrategyName::Pct { d, k } => write!(f, "pct:d={d},k={k}"),
+            StrategyName::Walks(policy) => write!(f, "walks:{policy}"),
             StrategyName::Prefix(trace) => write!(f, "prefix:{trace}"),
             StrategyName::Own(name) => write!(f, "own:{name}"),
         }
@@ -101,13 +105,14 @@ impl FromStr for StrategyName {
         };
         let plain = match (name, parameters) {
             ("pct", _) => return pct(parameters.unwrap_or_default()),
-            ("prefix" | "own", None | Some("")) => {
-                let parameter = if name == "own" { "NAME" } else { "TRACE.json" };
+            ("prefix" | "own" | "walks", None | Some("")) => {
+                let parameter = if name == "prefix" { "TRACE.json" } else { "NAME" };
                 return Err(UsageError(format!(
                     "strategy {name} of what? Write it as {name}:{parameter}"
                 )));
             }
             ("prefix", Some(trace)) => return Ok(StrategyName::Prefix(trace.to_owned())),
+            ("walks", Some(policy)) => return Ok(StrategyName::Walks(policy.to_owned())),
             ("own", Some(name)) => return Ok(StrategyName::Own(name.to_owned())),
             ("exhaust", _) => StrategyName::Exhaust,
             ("dfs", _) => StrategyName::Dfs,
@@ -171,6 +176,7 @@ mod tests {
             "pct:d=2,k=500",
             "prefix:a/b:c.json",
             "own:x",
+            "walks:mine",
         ] {
             assert_eq!(text.parse::<StrategyName>().unwrap().to_string(), text);
         }

@@ -76,7 +76,7 @@ impl Shuffle {
         // The number of the walk is the branch, so that a branch always has the same unit.
         let policy = Policy::Uniform { seed: self.seed, walk: branch.number() };
         let disks = if self.nested_last { UnitDisks::Outermost } else { UnitDisks::All };
-        Unit { state, script, mutates: 1, policy, disks }
+        Unit { state, script, mutates: 1, policy, disks, ..Unit::default() }
     }
 
     /// Returns the unit that follows the crashes during recovery on the path to this end.

@@ -31,6 +31,10 @@ pub struct Unit {
     pub mutates: u32,
     /// The policy that answers the points past the end of the script.
     pub policy: Policy,
+    /// The number of walks that follow the first one, each from the pristine disks, with the next
+    /// number of the policy. Only a system whose walks are cheap gets any.
+    #[serde(default)]
+    pub further_walks: u32,
     /// The disks that the unit checks.
     #[serde(default)]
     pub disks: UnitDisks,
@@ -67,8 +71,9 @@ impl Unit {
 
     /// Returns the identity of the unit.
     pub fn id(&self) -> UnitId {
-        let Unit { state, script, mutates, policy, disks } = self;
-        let policy = serde_json::to_vec(&(policy, disks)).expect("a policy is plain data");
+        let Unit { state, script, mutates, policy, further_walks, disks } = self;
+        let policy =
+            serde_json::to_vec(&(policy, disks, further_walks)).expect("a policy is plain data");
         let parts = [
             choices_hash(&state.choices),
             choices_hash(script),

@@ -15,7 +15,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use super::{FinishedUnit, Job, State, Strategy, Unit};
-use crate::choose::{Choice, ChoiceKind, Draws, Policy, choices_hash};
+use crate::choose::{Choice, ChoiceKind, Draws, Policy, choices_hash, data_of_walk};
 
 /// The number of walks in the largest round.
 const ROUND: usize = 16;
@@ -45,14 +45,25 @@ pub struct Walks {
     size: usize,
     plain: u64,
     with_fault: u64,
+    /// The number of walks of a unit.
+    in_unit: u32,
+    /// The number of walks at which the search ends. `None` without a bound.
+    most: Option<u64>,
+    /// The number of walks that were handed out, those with a fault included.
+    begun: u64,
 }
 
 /// The rule by which walks answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum WalkOrder {
     Uniform,
     Weighted,
-    Pct { d: u32, k: u32 },
+    Pct {
+        d: u32,
+        k: u32,
+    },
+    /// A registered policy of this name.
+    Registered(String),
 }
 
 impl Walks {
@@ -71,6 +82,11 @@ impl Walks {
         Walks::by(seed, depth, WalkOrder::Pct { d, k })
     }
 
+    /// Returns walks by a policy of walks that is registered under this name.
+    pub fn registered(seed: u64, depth: u32, name: &str) -> Walks {
+        Walks::by(seed, depth, WalkOrder::Registered(name.to_owned()))
+    }
+
     fn by(seed: u64, depth: u32, by: WalkOrder) -> Walks {
         let (round, following) = (VecDeque::new(), VecDeque::new());
         Walks {
@@ -83,15 +99,33 @@ impl Walks {
             size: 1,
             plain: 0,
             with_fault: 0,
+            in_unit: 1,
+            most: None,
+            begun: 0,
         }
+    }
+
+    /// Sets the number of walks of a unit, and the number of walks at which the search ends. Walks
+    /// that repeat another one up to a fault count as well.
+    #[must_use = "this returns the walks"]
+    pub fn in_units(self, in_unit: u32, most: Option<u64>) -> Walks {
+        Walks { in_unit: in_unit.max(1), most, ..self }
+    }
+
+    /// Returns the number of walks that the search may still begin.
+    fn left(&self) -> u64 {
+        self.most.map_or(u64::MAX, |most| most.saturating_sub(self.begun))
     }
 
     fn policy(&self, walk: u64) -> Policy {
         let seed = self.seed;
-        match self.by {
+        match &self.by {
             WalkOrder::Uniform => Policy::Uniform { seed, walk },
             WalkOrder::Weighted => Policy::Weighted { seed, walk },
-            WalkOrder::Pct { d, k } => Policy::Pct { seed, walk, d, k },
+            WalkOrder::Pct { d, k } => Policy::Pct { seed, walk, d: *d, k: *k },
+            WalkOrder::Registered(name) => {
+                Policy::Registered { name: name.clone(), data: data_of_walk(seed, walk) }
+            }
         }
     }
 
@@ -101,9 +135,15 @@ impl Walks {
             return;
         }
         for _ in 0..self.size {
-            self.plain += 1;
-            let policy = self.policy(self.plain);
-            let unit = Unit { mutates: self.depth, policy, ..Unit::default() };
+            let walks = self.left().min(u64::from(self.in_unit));
+            if walks == 0 {
+                break;
+            }
+            let policy = self.policy(self.plain + 1);
+            self.plain += walks;
+            self.begun += walks;
+            let further_walks = walks as u32 - 1;
+            let unit = Unit { mutates: self.depth, policy, further_walks, ..Unit::default() };
             self.round.push_back((unit, 0));
         }
         self.size = (self.size * 2).min(ROUND);
@@ -133,7 +173,7 @@ impl Walks {
     fn follow(&mut self, finished: &FinishedUnit<'_>, faults: u32) {
         let most = self.following.len() + FOLLOWING;
         for _ in 0..DRAWS {
-            if self.following.len() == most {
+            if self.following.len() == most || self.left() == 0 {
                 break;
             }
             let Some(unit) = self.with_fault(finished) else { break };
@@ -141,6 +181,7 @@ impl Walks {
                 unit.state.choices.iter().chain(&unit.script).cloned().collect();
             if self.drawn.insert(choices_hash(&choices) as u64) {
                 self.following.push_back((unit, faults + 1));
+                self.begun += 1;
             }
         }
     }

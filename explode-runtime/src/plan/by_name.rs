@@ -6,6 +6,7 @@ use super::plan::Plan;
 use super::registry::Registry;
 use super::targets::Target;
 use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
+use crate::check::DefaultSearch;
 use crate::stack::{Blueprint, StackSpec};
 
 impl Plan {
@@ -18,7 +19,15 @@ impl Plan {
         let stack = target.stack.clone();
         let options = target.checker_options.clone();
         let name = target.name.to_string();
-        Ok(Plan::with_bounds(name, mode, stack, &target.checker, options, target.bounds))
+        let mut plan =
+            Plan::with_bounds(name, mode, stack, &target.checker, options, target.bounds);
+        let search = registry.checker_of(&plan).ok().and_then(|def| def.search.clone());
+        if let Some(DefaultSearch { strategy, walks, walks_in_unit }) = search {
+            let settings = &mut plan.settings;
+            settings.strategy = strategy;
+            (settings.walks, settings.walks_in_unit) = (Some(walks), walks_in_unit);
+        }
+        Ok(plan)
     }
 
     /// Returns the plan of a checker on the stack of a file, with the default bounds of the mode in

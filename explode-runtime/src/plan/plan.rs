@@ -28,6 +28,12 @@ pub struct RunSettings {
     pub states: Option<u64>,
     /// The time after which the run stops, in milliseconds. `None` without a limit.
     pub budget_ms: Option<u64>,
+    /// The number of random walks at which the run ends. `None` without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walks: Option<u64>,
+    /// The number of random walks of a unit.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub walks_in_unit: u32,
     /// The rules of the devices in a crash.
     pub rules: DeviceRules,
     /// The largest number of crash disks of an emission that are all checked. Above it they are
@@ -104,6 +110,14 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     }
     let text = "a budget of 0 leaves no time for anything; use at least 1ms, or omit --budget";
     Err(UsageError(text.to_owned()))
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Returns the deadline of a step for a trace that names none: 30 s.
@@ -187,6 +201,8 @@ impl Plan {
                 depth,
                 states: None,
                 budget_ms: None,
+                walks: None,
+                walks_in_unit: one(),
                 rules: DeviceRules::default(),
                 limit,
                 samples,
@@ -246,6 +262,7 @@ impl Plan {
     fn check_end(&self) -> Result<(), UsageError> {
         let RunSettings { depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
             &self.settings;
+        let walks = self.settings.walks;
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
         }
@@ -253,9 +270,17 @@ impl Plan {
             check_budget(budget_ms)?;
         }
         check_deadline(*deadline_ms)?;
-        if strategy.is_endless() && states.or(*budget_ms).is_none() {
-            let text = format!("strategy {strategy} does not end; add --budget or --states");
+        if strategy.is_endless() && states.or(*budget_ms).or(walks).is_none() {
+            let text =
+                format!("strategy {strategy} does not end; add --budget, --walks or --states");
             return Err(UsageError(text));
+        }
+        if !strategy.is_endless() && walks.is_some() {
+            let text = format!("strategy {strategy} makes no random walks; omit --walks");
+            return Err(UsageError(text));
+        }
+        if walks == Some(0) {
+            return Err(UsageError("--walks 0 explores nothing; use 1 or more".to_owned()));
         }
         if let Some(prefix) = prefix.as_ref().filter(|prefix| prefix.mutates > *depth) {
             let mutates = prefix.mutates;
@@ -273,7 +298,9 @@ impl Plan {
     /// Returns an error if another program defines the strategy, or if its trace is not in the
     /// plan.
     pub fn strategy(&self) -> Result<Box<dyn Strategy>, UsageError> {
-        let RunSettings { seed, depth, .. } = self.settings;
+        let RunSettings { seed, depth, walks, walks_in_unit, .. } = self.settings;
+        let in_units =
+            |all: Walks| -> Box<dyn Strategy> { Box::new(all.in_units(walks_in_unit, walks)) };
         Ok(match &self.settings.strategy {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),
@@ -281,9 +308,10 @@ impl Plan {
             StrategyName::Shuffle => {
                 Box::new(Shuffle::new(seed, depth).nested_last(self.settings.crash_depth > 0))
             }
-            StrategyName::Random => Box::new(Walks::uniform(seed, depth)),
-            StrategyName::Weighted => Box::new(Walks::weighted(seed, depth)),
-            StrategyName::Pct { d, k } => Box::new(Walks::pct(seed, depth, *d, *k)),
+            StrategyName::Random => in_units(Walks::uniform(seed, depth)),
+            StrategyName::Weighted => in_units(Walks::weighted(seed, depth)),
+            StrategyName::Pct { d, k } => in_units(Walks::pct(seed, depth, *d, *k)),
+            StrategyName::Walks(policy) => in_units(Walks::registered(seed, depth, policy)),
             StrategyName::Prefix(trace) => {
                 let missing =
                     || UsageError(format!("the trace {trace} to begin with was not read"));

@@ -8,7 +8,7 @@ use super::layout::{Colour, Line, detail_line};
 use super::message::{DepthCounts, DepthDone, Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{ProgressPace, progress_text};
-use crate::base::plural;
+use crate::base::{TallyGroup, plural};
 use crate::plan::{GuestPackages, NO_DEPTH, RootfsArchive, RunSettings};
 use crate::stack::Layer;
 
@@ -75,6 +75,8 @@ impl<W: Write> HumanWriter<W> {
             depth,
             states,
             budget_ms,
+            walks,
+            walks_in_unit: _,
             rules,
             limit,
             samples,
@@ -99,6 +101,7 @@ impl<W: Write> HumanWriter<W> {
         let mut bounds = format!("{depth}, limit {limit} disks, samples {samples}, {crashes}");
         chop.iter().for_each(|chop| bounds += &format!(", chop {chop}"));
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
+        walks.iter().for_each(|walks| bounds += &format!(", walks {walks}"));
         budget_ms
             .iter()
             .for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
@@ -128,6 +131,12 @@ impl<W: Write> HumanWriter<W> {
                 &format!("{}: not there", run.unsupported_calls.join(", ")),
             )?;
         }
+        self.forecast(run)?;
+        self.line("Folder", Colour::Plain, &run.out)
+    }
+
+    /// Writes the number of mutates of a complete run, if it is known.
+    fn forecast(&mut self, run: &RunInfo) -> io::Result<()> {
         if !run.forecast.is_empty() {
             let depths = run.forecast.iter().zip(1..);
             let depths = depths.map(|(mutates, depth)| format!("{mutates} at depth {depth}"));
@@ -135,7 +144,7 @@ impl<W: Write> HumanWriter<W> {
             let text = format!("{}, if complete", depths.join(", "));
             self.line("Mutates", Colour::Plain, &text)?;
         }
-        self.line("Folder", Colour::Plain, &run.out)
+        Ok(())
     }
 
     /// Writes the packages of the guest, if it has any.
@@ -225,15 +234,22 @@ impl<W: Write> HumanWriter<W> {
             let explored = explored.map_or_else(String::new, |text| format!("; {text}"));
             self.detail("deepest", &format!("{}{explored}", plural(&summary.deepest, "mutate")))?;
         }
-        let disks = format!(
-            "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",
-            summary.crash_disks,
-            summary.distinct,
-            summary.checked,
-            summary.equivalent,
-            summary.pending,
-            summary.left_out
-        );
+        let disks = match summary {
+            Summary { distinct, crash_disks, left_out, .. }
+                if distinct.is_zero() && !crash_disks.is_zero() =>
+            {
+                format!("{crash_disks} crash disks of nodes; {left_out} left out")
+            }
+            _ => format!(
+                "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",
+                summary.crash_disks,
+                summary.distinct,
+                summary.checked,
+                summary.equivalent,
+                summary.pending,
+                summary.left_out
+            ),
+        };
         self.detail("disks", &disks)?;
         let followed = DepthCounts::followed_text(&summary.depths);
         let Summary { crash_crash_disks, crash_crash_left_out, .. } = summary;
@@ -245,6 +261,11 @@ impl<W: Write> HumanWriter<W> {
                 followed.map_or_else(String::new, |text| format!("; {text}"))
             );
             self.detail("recovery", &text)?;
+        }
+        for TallyGroup { name, tallies } in &summary.tallies {
+            let tallies: Vec<String> =
+                tallies.iter().map(|(name, times)| format!("{name} {times}")).collect();
+            self.detail(name, &tallies.join(", "))?;
         }
         if !summary.by_design.is_zero() {
             let text =

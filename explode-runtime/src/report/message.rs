@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{ExactCount, Mode, Options, RunError, plural};
+use crate::base::{ExactCount, Mode, Options, RunError, TallyGroup, plural};
 use crate::crash::Epoch;
 use crate::plan::RunSettings;
 use crate::stack::StackSpec;
@@ -233,7 +233,8 @@ impl Finding {
 
     /// Returns the time at which the finding appears, for a person.
     pub fn when(&self) -> String {
-        self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))
+        let running = || "while the system ran".to_owned();
+        self.epoch.map_or_else(running, |epoch| format!("epoch {epoch}"))
     }
 }
 
@@ -280,6 +281,9 @@ pub struct Summary {
     pub broken: ExactCount,
     /// The number of distinct signatures of findings.
     pub findings: ExactCount,
+    /// The other counts of a system.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tallies: Vec<TallyGroup>,
     /// True if no state waits within the depth, no disk is left out, and no check is pending.
     pub complete: bool,
     /// The time from the first message to the last, in seconds.

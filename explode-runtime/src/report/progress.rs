@@ -154,6 +154,8 @@ mod tests {
             depth: 1,
             states: None,
             budget_ms: None,
+            walks: None,
+            walks_in_unit: 1,
             rules: Default::default(),
             limit: 1,
             samples: 1,

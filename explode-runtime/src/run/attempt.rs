@@ -36,6 +36,10 @@ impl UnitListener for Attempt<'_, '_> {
         self.chosen.push(choice.clone());
     }
 
+    fn next_walk(&mut self) {
+        self.chosen.clear();
+    }
+
     fn next_step(&mut self, _step: WorkerStep, checked: u64) {
         if let Err(error) = self.run.report_progress(self.waiting, checked, self.sink) {
             self.failed.get_or_insert(error);

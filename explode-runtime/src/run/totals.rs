@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tracing::debug_span;
 use tracing::field::Empty;
 
-use crate::base::{ExactCount, as_json};
+use crate::base::{ExactCount, TallyGroup, as_json};
 use crate::choose::Choice;
 use crate::dedup::{
     KeyHasherBuilder, KeyList, KeySet, KnownChecks, SeenChecks, SeenStates, nested_key,
@@ -88,6 +88,8 @@ struct UnitCounts {
     #[serde(with = "as_json")]
     crash_crash_left_out: ExactCount,
     by_design: u64,
+    #[serde(with = "as_json", default)]
+    tallies: Vec<TallyGroup>,
 }
 
 impl Merged {
@@ -147,7 +149,7 @@ impl Totals {
         let end = if merged.is_cut { length } else { result.choices.len() };
         merged.choices = result.choices.get(known..end).unwrap_or_default().to_vec();
         if unit.disks != UnitDisks::Nested {
-            merged.counts.choices = merged.choices.len() as u64;
+            merged.counts.choices += merged.choices.len() as u64;
         }
         let errors = result.errors.iter().zip(shows).filter(|(_, times)| *times > 0);
         merged.errors = errors.map(|(error, times)| (error.clone(), times)).collect();
@@ -219,6 +221,8 @@ impl Totals {
         counts.operations += segment.operations;
         counts.crash_disks += segment.crash_disks.0.clone();
         counts.left_out += segment.left_out.0.clone();
+        counts.choices += segment.walked;
+        TallyGroup::add_all(&mut counts.tallies, &segment.tallies);
     }
 
     /// Repeats the merge of an earlier process.
@@ -253,6 +257,7 @@ impl Totals {
         summary.crash_crash_disks += known.crash_crash.0.len() as u64;
         summary.crash_crash_left_out += counts.crash_crash_left_out.0.clone();
         summary.by_design += counts.by_design;
+        TallyGroup::add_all(&mut summary.tallies, &counts.tallies);
     }
 
     /// Returns the number of distinct states that were reached.

@@ -1,16 +1,67 @@
 //! The interface of a unit to its caller: choices, crash checks, and progress.
 
+use num_bigint::BigUint;
+
+use crate::base::{Broken, ExactCount};
 use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint};
 use crate::events::CallLog;
 use crate::explore::ReachedState;
 use crate::judge::CrashPipeline;
 use crate::stack::Stack;
-use crate::trace::Position;
-use crate::verdict::{CheckError, WorkerStep};
+use crate::trace::{Position, Witness};
+use crate::verdict::{CheckError, Violation, WorkerStep};
+
+/// Receives the walks of a unit that are too many for their choices to be kept.
+pub trait WalkHooks {
+    /// Returns true if each choice is wanted, because a worker has died in this unit.
+    fn wants_choices(&self) -> bool;
+
+    /// Announces the next walk. Choices from now on are its choices.
+    fn next_walk(&mut self);
+
+    /// Receives the end of a walk. Returns true if the unit continues.
+    fn walked(&mut self, walk: WalkEnd) -> bool;
+
+    /// Receives a failure of the tool, or of a system that is not deterministic.
+    fn broken(&mut self, why: Broken);
+}
+
+/// The end of a walk.
+#[derive(Clone, Debug, Default)]
+pub struct WalkEnd {
+    /// The identity of the walk.
+    pub signature: u128,
+    /// The number of its steps.
+    pub steps: u32,
+    /// The number of its choices.
+    pub choices: u64,
+    /// The broken promise, and the way to it. `None` if every promise is kept.
+    pub violation: Option<(Violation, Witness)>,
+}
 
 /// Makes the choices and the crash checks of a unit, and receives its states.
 pub trait UnitHooks {
+    /// Returns the receiver of whole walks. `None` if each choice is wanted.
+    fn walks(&mut self) -> Option<&mut dyn WalkHooks> {
+        None
+    }
+
+    /// Receives the number of disks that a crash of one host could have left, where the system
+    /// itself goes on with one of them, and the number of those that no sample contains.
+    fn crashed(&mut self, _disks: &BigUint, _left_out: &BigUint) {}
+
+    /// Adds to a count of the run.
+    fn tally(&mut self, _group: &str, _name: &str, _count: &ExactCount) {}
+
+    /// Returns true if the system shall tell its story.
+    fn wants_story(&self) -> bool {
+        false
+    }
+
+    /// Receives a line of the story.
+    fn tell(&mut self, _line: String) {}
+
     /// Makes the choice at a point past the end of the script.
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32;
 

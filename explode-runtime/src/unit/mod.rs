@@ -24,7 +24,7 @@ mod steps;
 mod stop;
 mod system;
 
-pub use hooks::{UnitHooks, UnitProgress};
+pub use hooks::{UnitHooks, UnitProgress, WalkEnd, WalkHooks};
 pub use runner::Runner;
 pub use stop::{UnitRun, UnitStop};
 pub use system::{OpenSystem, System, SystemFacts, Systems, open};

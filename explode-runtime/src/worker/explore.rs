@@ -7,13 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use explode_ramdisk::{Identity, Image, Recording};
+use num_bigint::BigUint;
 use tracing::{debug_span, field};
 
 use super::listener::UnitListener;
 use super::memo::{Memo, MemoEntry, MemoPut, MemoSource, Recalled, Shown};
 use super::order::{DeathOutcome, FatalCheck, UnitOrder};
 use super::unit_result::{Segment, UnitResult, UnitSnapshot};
-use crate::base::{ExactCount, StepError};
+use crate::base::{ExactCount, StepError, TallyGroup};
 use crate::check::CrashRequest;
 use crate::choose::{Answers, Choice, ChoicePoint};
 use crate::crash::{CrashDisk, IntervalCounts};
@@ -28,7 +29,7 @@ use crate::judge::{
 use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::trace::{FoundError, Position, Witness};
-use crate::unit::{System, UnitHooks, UnitProgress, UnitStop};
+use crate::unit::{System, UnitHooks, UnitProgress, UnitStop, WalkEnd, WalkHooks};
 use crate::verdict::{
     Broken, BrokenKind, CheckError, DiskStage, Profile, StepName, Violation, WorkerStep,
 };
@@ -128,9 +129,9 @@ impl<'a> UnitExplorer<'a> {
                 self.segment.add_broken(BrokenKind::NotReproduced.of(why));
             }
         }
-        let ahead = ended.operations > self.operations();
-        if ahead || self.segment != Segment::default() {
-            self.end_segment(ended.choices.len(), u64::from(ahead));
+        let ahead = ended.operations.saturating_sub(self.operations() + self.segment.operations);
+        if ahead > 0 || self.segment != Segment::default() {
+            self.end_segment(ended.choices.len(), ahead);
         }
         self.memo.end(std::mem::take(&mut self.put));
         UnitResult { choices: ended.choices, events: ended.events, ..self.result }
@@ -138,6 +139,7 @@ impl<'a> UnitExplorer<'a> {
 
     fn end_segment(&mut self, choices: usize, operations: u64) {
         let segment = std::mem::take(&mut self.segment);
+        let operations = segment.operations + operations;
         self.result.segments.push(Segment { choices: choices as u64, operations, ..segment });
     }
 
@@ -398,7 +400,48 @@ fn name(check: &Check<'_>) -> Option<DiskName> {
     check.disk.map(|disk| (disk.identity().to_string(), disk.kept()))
 }
 
+impl WalkHooks for UnitExplorer<'_> {
+    fn wants_choices(&self) -> bool {
+        self.order.stream_choices
+    }
+
+    fn next_walk(&mut self) {
+        if self.order.stream_choices {
+            self.listener.next_walk();
+        }
+    }
+
+    fn walked(&mut self, walk: WalkEnd) -> bool {
+        let WalkEnd { signature, steps, choices, violation } = walk;
+        self.segment.operations += u64::from(steps);
+        self.segment.walked += choices;
+        if let Some((violation, way)) = violation {
+            let shown = self.shown(violation, None);
+            let index = self.error(&shown, || way);
+            self.segment.seen.push(index);
+        }
+        let state = ReachedState { signature, depth: steps, choices: 0, ..ReachedState::default() };
+        self.segment.arrival = Some(state);
+        let bound = self.plan.settings.states;
+        if bound.is_some() {
+            self.states.insert(signature);
+        }
+        self.end_segment(0, 0);
+        let goes_on = bound.is_none_or(|bound| (self.states.len() as u64) < bound);
+        self.result.is_cut = !goes_on;
+        goes_on
+    }
+
+    fn broken(&mut self, why: Broken) {
+        self.segment.add_broken(why);
+    }
+}
+
 impl UnitHooks for UnitExplorer<'_> {
+    fn walks(&mut self) -> Option<&mut dyn WalkHooks> {
+        Some(self)
+    }
+
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         let value = self.answers.answer(point);
         self.chosen(&Choice::of(point, value));
@@ -409,6 +452,15 @@ impl UnitHooks for UnitExplorer<'_> {
         if self.order.stream_choices {
             self.listener.chose(choice);
         }
+    }
+
+    fn crashed(&mut self, disks: &BigUint, left_out: &BigUint) {
+        self.segment.crash_disks += disks.clone();
+        self.segment.left_out += left_out.clone();
+    }
+
+    fn tally(&mut self, group: &str, name: &str, count: &ExactCount) {
+        TallyGroup::add(&mut self.segment.tallies, group, name, count);
     }
 
     fn stop(&mut self) -> bool {

@@ -31,6 +31,9 @@ pub trait UnitListener {
     /// it](super::UnitOrder::stream_choices).
     fn chose(&mut self, _choice: &Choice) {}
 
+    /// Learns that another walk begins, to which later choices belong.
+    fn next_walk(&mut self) {}
+
     /// Receives the next step and the number of checks that the unit has made. Called more than
     /// once for each step, so that the listener can watch the time.
     fn next_step(&mut self, step: WorkerStep, checked: u64);

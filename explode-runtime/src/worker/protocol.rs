@@ -57,6 +57,8 @@ pub enum FromWorker {
     End(Box<UnitResult>),
     /// The result of a replay.
     Replayed(#[serde(with = "as_json")] ReplayResult),
+    /// Another walk of the unit begins. Later choices belong to it.
+    NextWalk,
     /// A reply of a probe.
     Probe(#[serde(with = "as_json")] Box<ProbeReply>),
 }

@@ -252,6 +252,10 @@ impl<W: Write> SupervisorLink<'_, W> {
 }
 
 impl<W: Write> UnitListener for SupervisorLink<'_, W> {
+    fn next_walk(&mut self) {
+        self.notify(&FromWorker::NextWalk);
+    }
+
     fn chose(&mut self, choice: &Choice) {
         self.notify(&FromWorker::Chose(choice.clone()));
     }

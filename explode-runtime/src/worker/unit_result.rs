@@ -4,7 +4,7 @@
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
 
-use crate::base::{ExactCount, as_json};
+use crate::base::{ExactCount, TallyGroup, as_json};
 use crate::choose::Choice;
 use crate::dedup::KeyList;
 use crate::explore::ReachedState;
@@ -40,8 +40,14 @@ pub struct UnitResult {
 pub struct Segment {
     /// The number of choices made by its end, those of the unit's state included.
     pub choices: u64,
-    /// The number of calls of mutate: 0 or 1.
+    /// The number of calls of mutate: 0 or 1, and for a whole walk all of it.
     pub operations: u64,
+    /// The number of choices of whole walks, which the unit does not keep.
+    #[serde(default)]
+    pub walked: u64,
+    /// The other counts of the system.
+    #[serde(with = "as_json", default)]
+    pub tallies: Vec<TallyGroup>,
     /// The number of crash disks of all emissions.
     #[serde(with = "as_json")]
     pub crash_disks: ExactCount,

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use explode_ramdisk::files::{FileKind, FileTimes, Node, Result, TimedNode};
+use explode_ramdisk::files::{FileKind, FileNode, FileTimes, Result, TimedNode};
 use libc::{stat as Stat, statx as Statx, statx_timestamp};
 use nix::errno::Errno;
 
@@ -92,7 +92,7 @@ unsafe fn status_of_open(fd: c_int, status: *mut Stat) -> CallAnswer<()> {
 }
 
 /// Returns the type and the permissions of a node.
-fn mode(Node { stat, access }: Node) -> u32 {
+fn mode(FileNode { stat, access }: FileNode) -> u32 {
     let kind = match stat.kind {
         FileKind::File => libc::S_IFREG,
         FileKind::Directory => libc::S_IFDIR,
@@ -102,7 +102,7 @@ fn mode(Node { stat, access }: Node) -> u32 {
 }
 
 /// Returns the number of names of a node. 1 means an unknown number of subdirectories.
-fn links(node: Node) -> u32 {
+fn links(node: FileNode) -> u32 {
     if node.stat.kind == FileKind::Directory { 1 } else { node.stat.links }
 }
 
@@ -139,7 +139,7 @@ unsafe fn fill(status: *mut Stat, TimedNode { node, times }: TimedNode) -> Resul
     unsafe { put(status, filled) }
 }
 
-fn blocks(node: Node) -> u64 {
+fn blocks(node: FileNode) -> u64 {
     node.stat.size.div_ceil(BLOCK) * (BLOCK / 512)
 }
 

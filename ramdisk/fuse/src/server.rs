@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
-    Access, CallRecorder, Fallocate, Fd, FileKind, FileTimes, FsCall, NewNode, NewTime, Node,
+    Access, CallRecorder, Fallocate, Fd, FileKind, FileNode, FileTimes, FsCall, NewNode, NewTime,
     NodeChange, ProgramFiles, Renaming, TimedNode, WriteMethod,
 };
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
@@ -83,7 +83,7 @@ pub(crate) fn new_time(time: TimeOrNow) -> NewTime {
 
 /// Returns the attributes of a node for the kernel.
 fn attributes(TimedNode { node, times }: TimedNode) -> FileAttr {
-    let Node { stat, access } = node;
+    let FileNode { stat, access } = node;
     let FileTimes { accessed, modified, changed } = times;
     FileAttr {
         ino: ino(stat.inode),

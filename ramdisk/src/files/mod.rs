@@ -36,7 +36,7 @@ pub use granule::Granule;
 pub(crate) use journal::{journal_of, replayed};
 pub(crate) use load::names_of_inodes;
 pub use model::FileModel;
-pub use nodes::{Entry, NewNode, Node};
+pub use nodes::{Entry, FileNode, NewNode};
 pub use open_files::{OpenFiles, Session};
 pub use posix::SimFiles;
 pub use program_files::{CallRecorder, NewTime, NodeChange, ProgramFiles, TimedNode};

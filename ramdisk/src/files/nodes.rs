@@ -15,7 +15,7 @@ use crate::ReadRange;
 
 /// The status of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct FileNode {
     /// Its kind, number, size and number of names.
     pub stat: Stat,
     /// Its mode and owner.
@@ -93,12 +93,12 @@ impl MountedSimFiles {
         Ok((place, place.inode.ok_or(Errno::ENOENT)?))
     }
 
-    fn status(&self, number: InodeNumber) -> Result<Node> {
+    fn status(&self, number: InodeNumber) -> Result<FileNode> {
         let stat = self.stat(self.known(number)?);
         if stat.kind != FileKind::Directory {
             self.tree.storage.note(ReadRange::Links { base: self.tree.base });
         }
-        Ok(Node { stat, access: self.tree.access(number)? })
+        Ok(FileNode { stat, access: self.tree.access(number)? })
     }
 
     /// Returns true if a directory is `inner` or above it.
@@ -123,14 +123,14 @@ impl MountedSimFiles {
 
 impl SimFiles {
     /// Returns the node that a name in a directory leads to.
-    pub fn find(&self, directory: u32, name: &str) -> Result<Node> {
+    pub fn find(&self, directory: u32, name: &str) -> Result<FileNode> {
         let mounted = self.0.borrow();
         let (_, number) = mounted.present(directory, name)?;
         mounted.status(number)
     }
 
     /// Returns the status of a node.
-    pub fn node(&self, number: u32) -> Result<Node> {
+    pub fn node(&self, number: u32) -> Result<FileNode> {
         self.0.borrow().status(number)
     }
 
@@ -163,7 +163,13 @@ impl SimFiles {
     }
 
     /// Makes a node with a name, as one change. `EEXIST` if the name exists.
-    pub fn make(&self, directory: u32, name: &str, new: NewNode<'_>, born: Access) -> Result<Node> {
+    pub fn make(
+        &self,
+        directory: u32,
+        name: &str,
+        new: NewNode<'_>,
+        born: Access,
+    ) -> Result<FileNode> {
         let call = match new {
             NewNode::File => "open",
             NewNode::Directory => "mkdir",
@@ -231,7 +237,7 @@ impl SimFiles {
     }
 
     /// Gives a file a second name in a directory.
-    pub fn link_node(&self, number: u32, directory: u32, name: &str) -> Result<Node> {
+    pub fn link_node(&self, number: u32, directory: u32, name: &str) -> Result<FileNode> {
         self.operation("link", |mounted| {
             let number = mounted.known(number)?;
             let place = mounted.new_position(directory, name)?;

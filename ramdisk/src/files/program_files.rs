@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::access::Access;
 use super::call::{FsCall, NAMELESS, WriteMethod};
 use super::clock::{FileClock, FileTimes};
-use super::nodes::{Entry, NewNode, Node};
+use super::nodes::{Entry, FileNode, NewNode};
 use super::{Fallocate, Fd, FileKind, Files as _, OpenFlags, Renaming, Result, SimFiles};
 
 /// A recorder of a program's calls.
@@ -29,7 +29,7 @@ pub struct ProgramFiles {
 pub struct TimedNode {
     /// Its kind, number, size, names, mode and owner. The size of a symbolic link is that of its
     /// target.
-    pub node: Node,
+    pub node: FileNode,
     /// Its times.
     pub times: FileTimes,
 }
@@ -98,7 +98,7 @@ impl ProgramFiles {
         format!("{}/{name}", self.path(directory).trim_end_matches('/'))
     }
 
-    fn timed(&self, mut node: Node) -> TimedNode {
+    fn timed(&self, mut node: FileNode) -> TimedNode {
         if node.stat.kind == FileKind::Symlink {
             // A target that a crash has lost is empty.
             node.stat.size = self.target(node.stat.inode).map_or(0, |to| to.len() as u64);

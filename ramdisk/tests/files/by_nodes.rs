@@ -1,7 +1,7 @@
 //! Random calls, made on nodes as a kernel makes them.
 
 use explode_ramdisk::SimFiles;
-use explode_ramdisk::files::{Access, Fd, FileKind, Files as _, NewNode, Node, Result};
+use explode_ramdisk::files::{Access, Fd, FileKind, FileNode, Files as _, NewNode, Result};
 use nix::errno::Errno;
 
 use crate::operations::{Answer, Op, call};
@@ -17,7 +17,7 @@ fn place<'p>(files: &SimFiles, path: &'p str) -> Result<(u32, &'p str)> {
     Ok((names.into_iter().try_fold(ROOT, found)?, name))
 }
 
-fn find(files: &SimFiles, path: &str) -> Result<Node> {
+fn find(files: &SimFiles, path: &str) -> Result<FileNode> {
     match place(files, path)? {
         (directory, "") => files.node(directory),
         (directory, name) => files.find(directory, name),
@@ -45,7 +45,7 @@ fn opened(files: &SimFiles, path: &str, flags: (bool, bool, bool)) -> Result<Fd>
 
 /// Makes one call.
 pub fn call_by_nodes(files: &SimFiles, op: &Op) -> Result<Answer> {
-    let is = |node: Node| Answer::Is(node.stat.kind, node.stat.size, node.stat.links);
+    let is = |node: FileNode| Answer::Is(node.stat.kind, node.stat.size, node.stat.links);
     let done = |()| Answer::Done;
     match op {
         Op::Open { path, flags } => opened(files, path, *flags).map(Answer::Opened),

@@ -186,6 +186,7 @@ fn heading(name: &str, profile: Option<&Profile>) -> String {
 fn target(registry: &Registry, target: &Target) -> Value {
     let bounds = target.bounds;
     let mode = registry.mode_of(&target.stack).map_or("", Mode::as_str);
+    let search = registry.checker(&target.checker).ok().and_then(|def| def.search.as_ref());
     json!({
         "type": "target",
         "name": target.name,
@@ -196,6 +197,7 @@ fn target(registry: &Registry, target: &Target) -> Value {
         "stack": target.stack.components(),
         "checker": target.checker,
         "depth": bounds.depth,
+        "walks": search.map(|search| search.walks),
         "limit": bounds.limit,
         "samples": bounds.samples,
         "crash_depth": bounds.crash_depth,
@@ -250,8 +252,10 @@ fn text(line: &Value, width: usize) -> String {
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
+            let walks = line["walks"].as_u64().map(|walks| format!(" walks {walks},"));
+            let walks = walks.unwrap_or_default();
             format!(
-                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples \
+                "{head}\n{:more$}expect {expect}; depth {depth},{walks} limit {limit}, samples \
                  {samples}, crash-depth {}",
                 "", line["crash_depth"]
             )

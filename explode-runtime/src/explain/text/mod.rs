@@ -135,10 +135,16 @@ impl Story {
         let epoch = match (trace.epoch, trace.died) {
             (_, Some(step)) => format!("step {step} hung, or ended its process or guest"),
             (Some(epoch), None) => format!("after a crash, epoch {epoch}"),
+            (None, None) if self.has_own_story() => format!("at step {}", trace.mutates),
             (None, None) => "without a crash: mutate itself saw it".to_owned(),
         };
         detail("when", &epoch);
         lines
+    }
+
+    /// Returns true if the system tells its own story.
+    fn has_own_story(&self) -> bool {
+        self.retold.as_ref().is_ok_and(|retold| !retold.told.is_empty())
     }
 
     /// Returns the message, cut unless `all` is true, and a note on the omitted lines.
@@ -168,7 +174,17 @@ impl Story {
             ));
         }
         parts.push(Part::whole(lines));
-        parts.push(Part::list(mutates(&retold.choices, &retold.failed, false), Vec::new()));
+        match retold.told.split_first() {
+            None => {
+                let lines = mutates(&retold.choices, &retold.failed, false);
+                parts.push(Part::list(lines, Vec::new()));
+            }
+            Some((heading, rows)) => {
+                parts.push(Part::whole(vec![Line::status("", heading)]));
+                let rows = rows.iter().map(|row| Line::status("", row));
+                parts.push(Part::list(rows.collect(), Vec::new()));
+            }
+        }
         let Some(stopped) = &retold.stopped else { return };
         let lowest = self.trace.stack.0.first().map(|layer| layer.component.as_str());
         let telling = Telling { all, simulated: lowest == Some(simfiles::NAME) };

@@ -236,6 +236,8 @@ pub struct ProbeResult {
     pub promise: Option<CitedPromise>,
     /// The events, one line each; empty unless the worker keeps events.
     pub events: Vec<String>,
+    /// The lines of the system's own story; empty if it has none, or if the calls are not recorded.
+    pub told: Vec<String>,
 }
 
 /// The end of a path.

@@ -86,6 +86,7 @@ impl RemoteWorker<'_> {
         loop {
             match self.receive(listener)? {
                 FromWorker::Chose(choice) => listener.chose(&choice),
+                FromWorker::NextWalk => listener.next_walk(),
                 FromWorker::Snapshot(step, snapshot) => listener.snapshot_before(step, *snapshot),
                 other => return Ok(other),
             }

@@ -1,7 +1,7 @@
 //! The answers to the choices of a path.
 
 use super::prober::ProbeRunner;
-use crate::choose::{Choice, ChoicePoint, Divergence};
+use crate::choose::{Choice, ChoiceKind, ChoicePoint, Divergence};
 use crate::worker::probe::protocol::ProbeAnswers;
 
 impl ProbeRunner<'_> {
@@ -34,6 +34,21 @@ impl ProbeRunner<'_> {
         }
     }
 
+    /// Returns the option with the name that the next unused answer of this place has. Where the
+    /// parties that may run are named, their numbers change with every step that is left out. The
+    /// first option if the named one is not there. `None` without such an answer.
+    fn by_name(&mut self, point: &ChoicePoint<'_>) -> Option<u32> {
+        if point.kind != ChoiceKind::Schedule || point.names.is_empty() {
+            return None;
+        }
+        let is_here = |choice: &Choice| choice.kind == point.kind && choice.label == point.label;
+        let at = self.left().iter().position(is_here)?;
+        let name = self.left()[at].name.clone()?;
+        self.used += at + 1;
+        let option = point.names.iter().position(|known| *known == name);
+        Some(option.unwrap_or_default() as u32)
+    }
+
     /// Returns the answer to a point. It is a divergence if only the recorded answers are allowed
     /// and the next of them does not fit.
     pub(super) fn answer(&mut self, point: &ChoicePoint<'_>) -> u32 {
@@ -54,10 +69,18 @@ impl ProbeRunner<'_> {
                 recorded.map_or(0, |choice| choice.value)
             }
             ProbeAnswers::AsFits(_) => {
+                if let Some(option) = self.by_name(point) {
+                    return option;
+                }
                 let left = self.left();
-                match left.iter().position(fits) {
+                // With fewer steps before it a crash has fewer cuts and disks to choose from.
+                let is_crash = matches!(point.kind, ChoiceKind::NodeCrash | ChoiceKind::CrashDisk);
+                let same_crash = |choice: &Choice| {
+                    is_crash && choice.kind == point.kind && choice.label == point.label
+                };
+                match left.iter().position(|choice| fits(choice) || same_crash(choice)) {
                     Some(at) => {
-                        let value = left[at].value;
+                        let value = left[at].value.min(point.options - 1);
                         self.used += at + 1;
                         value
                     }

@@ -44,6 +44,7 @@ pub(crate) fn probe(
         has_stopped: false,
         log: CallLog::new(order.noted).ticking(order.ticks),
         pristine: system.facts().pristine.clone(),
+        told: Vec::new(),
     };
     let ended = system.run(&unit, &mut prober);
     let choices = prober.split(&ended.choices);
@@ -82,6 +83,7 @@ pub(crate) fn probe(
         looked: prober.looked,
         promise,
         events: event_lines(&ended.events),
+        told: prober.told,
     }
 }
 
@@ -96,6 +98,14 @@ impl UnitHooks for ProbeRunner<'_> {
 
     fn log(&self) -> Option<CallLog> {
         Some(self.log.clone())
+    }
+
+    fn wants_story(&self) -> bool {
+        self.order.noted
+    }
+
+    fn tell(&mut self, line: String) {
+        self.told.push(line);
     }
 
     fn ahead(&self) -> Vec<Choice> {

@@ -42,6 +42,8 @@ pub(super) struct ProbeRunner<'a> {
     /// The calls so far.
     pub log: CallLog,
     pub pristine: Image,
+    /// The lines of the system's own story.
+    pub told: Vec<String>,
 }
 
 impl ProbeRunner<'_> {

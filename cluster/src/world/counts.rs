@@ -1,0 +1,73 @@
+//! The counts of a walk.
+
+use explode_runtime::base::{ExactCount, TallyGroup};
+use num_bigint::BigUint;
+
+/// The counts of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalkCounts {
+    /// The crashes of nodes.
+    pub crashes: u64,
+    /// The crashes of nodes while they opened.
+    pub in_recovery: u64,
+    /// The pairs of a cut and a disk that these crashes could leave.
+    pub disks: BigUint,
+    /// The pairs that no sample contains.
+    pub left_out: BigUint,
+    /// The messages that arrived.
+    pub delivered: u64,
+    /// The messages that were lost by a fault.
+    pub dropped: u64,
+    /// The messages that arrived twice.
+    pub duplicated: u64,
+    /// The partitions.
+    pub partitions: u64,
+    /// The calls on files that failed.
+    pub io_errors: u64,
+    /// The calls of clients.
+    pub calls: u64,
+    /// The replies to them.
+    pub replies: u64,
+}
+
+impl WalkCounts {
+    /// Returns what was counted since `before`.
+    #[must_use = "this returns the difference"]
+    pub fn since(&self, before: &WalkCounts) -> WalkCounts {
+        WalkCounts {
+            crashes: self.crashes - before.crashes,
+            in_recovery: self.in_recovery - before.in_recovery,
+            disks: &self.disks - &before.disks,
+            left_out: &self.left_out - &before.left_out,
+            delivered: self.delivered - before.delivered,
+            dropped: self.dropped - before.dropped,
+            duplicated: self.duplicated - before.duplicated,
+            partitions: self.partitions - before.partitions,
+            io_errors: self.io_errors - before.io_errors,
+            calls: self.calls - before.calls,
+            replies: self.replies - before.replies,
+        }
+    }
+
+    /// Adds the counts to those of a run.
+    pub fn tallies(&self, into: &mut Vec<TallyGroup>) {
+        let WalkCounts { crashes, in_recovery, delivered, dropped, duplicated, .. } = *self;
+        let WalkCounts { partitions, io_errors, calls, replies, .. } = *self;
+        let all = [
+            ("crashes", "crashes", crashes),
+            ("crashes", "during recovery", in_recovery),
+            ("messages", "delivered", delivered),
+            ("messages", "lost", dropped),
+            ("messages", "duplicated", duplicated),
+            ("faults", "partitions", partitions),
+            ("faults", "I/O errors", io_errors),
+            ("clients", "calls", calls),
+            ("clients", "replies", replies),
+        ];
+        for (group, name, count) in all {
+            if count > 0 {
+                TallyGroup::add(into, group, name, &ExactCount::from(count));
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A handler of a node: it runs to its end, and its effects then happen, unless the node crashes.
+
+use explode_ramdisk::Event;
+use explode_runtime::base::catch_panic;
+use explode_runtime::choose::ChoiceKind;
+use explode_runtime::verdict::{Verdict, Violation};
+
+use super::event::Input;
+use super::story::{MOST, effects_in_words, short};
+use super::world::World;
+use crate::ask::{Ask, Question};
+use crate::clock::Time;
+use crate::fault::FaultKind;
+use crate::network::Packet;
+use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
+
+/// The number of calls on files in a handler among which one is made to fail.
+const CALLS: u32 = 8;
+
+/// The effects of a handler that has run.
+pub(super) struct HandlerRun<N: Node> {
+    /// The events on the disk.
+    pub events: Vec<Event>,
+    /// The other effects, each with the number of events before it.
+    pub effects: Vec<(usize, Effect<N>)>,
+    /// The timers that were set or cancelled.
+    pub timers: Vec<(Timer, Option<Time>)>,
+    /// True if a call on a file was made to fail.
+    pub has_failed: bool,
+    /// The result, with panics as an error.
+    pub result: Result<Handled, String>,
+}
+
+impl<N: Node> World<'_, N> {
+    /// Runs a handler, and lets its effects happen. The node may crash in it.
+    pub(super) fn handle(
+        &mut self,
+        node: NodeId,
+        input: Input<N>,
+        ask: &mut dyn Ask,
+    ) -> Result<(), Violation> {
+        let is_open = matches!(input, Input::Open);
+        if is_open && !self.was_open[node.index()] {
+            self.set_clock(node, ask);
+        }
+        if let Some(story) = &mut self.story {
+            story.say(node, &short(&input.words(), MOST));
+        }
+        let errors = self.left.io_errors;
+        let fails = self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask);
+        let at = fails.then(|| ask.ask(&Question::data(ChoiceKind::Input, CALLS, "failing call")));
+        let crashes = self.left.crashes;
+        let crashes = self.happens(FaultKind::Crash, crashes, "node", ["runs", "crashes"], ask);
+        let run = self.run_handler(node, input, at, ask);
+        if run.has_failed {
+            self.left.io_errors -= 1;
+            self.counts.io_errors += 1;
+            self.faults.push(FaultKind::IoError);
+        }
+        let failed = match &run.result {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) if run.has_failed => Some(error.to_string()),
+            Ok(Err(error)) => return Err(self.failed(node, is_open, &error.to_string())),
+            Err(panic) => return Err(self.panicked(node, panic)),
+        };
+        if crashes {
+            self.left.crashes -= 1;
+            return self.crash(node, is_open, run, ask);
+        }
+        if let Some(error) = failed {
+            if let Some(story) = &mut self.story {
+                story.say(node, &format!("stops: {error}"));
+            }
+            return self.crash_at_end(node, is_open, run, ask);
+        }
+        self.was_open[node.index()] = true;
+        self.take_effect(node, run, ask)
+    }
+
+    /// Runs a handler to its end. `fails` is the call on a file that fails.
+    fn run_handler(
+        &mut self,
+        node: NodeId,
+        input: Input<N>,
+        fails: Option<u32>,
+        ask: &mut dyn Ask,
+    ) -> HandlerRun<N> {
+        let index = node.index();
+        let (effects, timers) =
+            (std::mem::take(&mut self.effects), std::mem::take(&mut self.set_timers));
+        self.disks[index].files().fail_in(fails);
+        let parts = HostParts {
+            id: node,
+            hosts: self.nodes.len(),
+            disk: &self.disks[index],
+            now: self.now,
+            clock: self.clocks[index],
+            rule: &self.setup.clock,
+            ask,
+            room: self.network.room(node, self.nodes.len()),
+        };
+        let mut host = Host::new(parts, effects, timers);
+        let place = &mut self.nodes[index];
+        let result = catch_panic(|| match (input, place.as_mut()) {
+            (Input::Open, _) => {
+                *place = Some(N::open(&mut host)?);
+                Ok(())
+            }
+            (Input::Message(from, msg), Some(node)) => node.on_message(from, msg, &mut host),
+            (Input::BrokenLink(peer), Some(node)) => node.on_broken_link(peer, &mut host),
+            (Input::Timer(timer), Some(node)) => node.on_timer(timer, &mut host),
+            (Input::Call(_, id, call), Some(node)) => node.on_call(id, call, &mut host),
+            (_, None) => Ok(()),
+        });
+        let Host { effects, timers, .. } = host;
+        let files = self.disks[index].files();
+        let has_failed = files.has_failed();
+        files.fail_in(None);
+        let events = self.disks[index].take_log();
+        HandlerRun { events, effects, timers, has_failed, result }
+    }
+
+    /// Lets all effects of a handler happen.
+    fn take_effect(
+        &mut self,
+        node: NodeId,
+        run: HandlerRun<N>,
+        ask: &mut dyn Ask,
+    ) -> Result<(), Violation> {
+        let HandlerRun { events, mut effects, mut timers, .. } = run;
+        self.tell_effects(node, &events, &effects, None);
+        self.disks[node.index()].apply(&events).map_err(broken_log)?;
+        for (_, effect) in effects.drain(..) {
+            self.effect(node, effect, ask)?;
+        }
+        for (timer, due) in timers.drain(..) {
+            let timers = &mut self.timers[node.index()];
+            match due {
+                Some(due) => timers.insert(timer, due),
+                None => timers.remove(&timer),
+            };
+        }
+        (self.effects, self.set_timers) = (effects, timers);
+        Ok(())
+    }
+
+    /// Lets one effect happen.
+    pub(super) fn effect(
+        &mut self,
+        node: NodeId,
+        effect: Effect<N>,
+        ask: &mut dyn Ask,
+    ) -> Result<(), Violation> {
+        match effect {
+            Effect::Sent(to, msg) => {
+                let due = self.arrival(node, ask);
+                self.network.send(Packet { from: node, to, due, msg: Some(msg) });
+            }
+            Effect::Replied(call, reply) => {
+                if let Some(client) = self.history.reply(call, reply) {
+                    self.counts.replies += 1;
+                    self.answered.push(call);
+                    self.goes_on(client, call);
+                }
+            }
+            Effect::Refused(call) => {
+                if let Some(client) = self.history.refuse(call) {
+                    self.clients[client].left += 1;
+                    self.goes_on(client, call);
+                }
+            }
+            Effect::Fact(fact, values) => self.fact(node, fact, &values)?,
+        }
+        Ok(())
+    }
+
+    /// Lets a client go on that waits for this call.
+    fn goes_on(&mut self, client: usize, call: CallId) {
+        let waits = &mut self.clients[client].waits;
+        if waits.as_ref().is_some_and(|waits| waits.call == call) {
+            *waits = None;
+        }
+    }
+
+    /// Returns the time at which a message arrives that is sent now.
+    fn arrival(&self, from: NodeId, ask: &mut dyn Ask) -> Time {
+        let latencies = self.setup.clock.latencies();
+        if latencies.is_empty() {
+            return self.now;
+        }
+        let name = |option: u32| format!("{} ms", latencies[option as usize].as_millis());
+        let question = Question::data(ChoiceKind::NetDelivery, latencies.len() as u32, "latency");
+        let question = Question { node: Some(&from), name: Some(&name), ..question };
+        self.now + latencies[ask.ask(&question) as usize]
+    }
+
+    /// Tells what a handler has done, or what of it has happened before a cut.
+    pub(super) fn tell_effects(
+        &mut self,
+        node: NodeId,
+        events: &[Event],
+        effects: &[(usize, Effect<N>)],
+        cut: Option<crate::disk::HandlerCut>,
+    ) {
+        let Some(story) = &mut self.story else { return };
+        let sim = self.disks[node.index()].files().sim();
+        let describe = |dev, sector| sim.describe_sector(dev, sector);
+        let words = effects_in_words(events, effects, &describe, cut);
+        words.iter().for_each(|text| story.say(node, text));
+    }
+
+    fn failed(&self, node: NodeId, is_open: bool, error: &str) -> Violation {
+        let message = format!("{node} failed: {error}");
+        if is_open && self.was_open[node.index()] {
+            return Violation::new(Verdict::RecoverFailed, "open", message);
+        }
+        Violation::new(Verdict::CheckFailed, "error", message)
+    }
+
+    fn panicked(&self, node: NodeId, panic: &str) -> Violation {
+        Violation::new(Verdict::CheckFailed, "panic", format!("{node} {panic}"))
+    }
+}
+
+/// Returns the violation for a log that contradicts itself, which the files never make.
+pub(super) fn broken_log(error: explode_runtime::base::StepError) -> Violation {
+    Violation::new(Verdict::Broken, "log", error.to_string())
+}

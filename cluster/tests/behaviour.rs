@@ -1,0 +1,210 @@
+//! Nodes that fail, and what a run says about them.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use explode_cluster::prelude::*;
+
+/// What a node does wrong.
+const NOTHING: u8 = 0;
+const PANICS: u8 = 1;
+const FAILS: u8 = 2;
+const HANGS: u8 = 3;
+const COUNTS_RUNS: u8 = 4;
+const NEVER_ANSWERS: u8 = 5;
+const FORGETS: u8 = 6;
+
+/// A register on each node. A write is on its disk before it is answered.
+#[derive(Hash)]
+struct Register<const WRONG: u8> {
+    value: u64,
+    told: BTreeMap<NodeId, u64>,
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+impl<const WRONG: u8> Node for Register<WRONG> {
+    type Msg = u64;
+    type Call = RegisterCall;
+    type Reply = RegisterReply;
+
+    fn open(host: &mut Host<'_, Self>) -> Handled<Self> {
+        let files = host.files();
+        let bytes = files.read_file("/value").unwrap_or_default();
+        let value = bytes.first().copied().unwrap_or_default().into();
+        Ok(Register { value, told: BTreeMap::new() })
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: u64, host: &mut Host<'_, Self>) -> Handled {
+        self.told.insert(from, msg);
+        match WRONG {
+            PANICS => panic!("no place for {msg}"),
+            FAILS => Err("the message is not wanted".into()),
+            HANGS if msg > 1 => loop {
+                std::hint::spin_loop();
+            },
+            COUNTS_RUNS => {
+                let run = RUNS.fetch_add(1, Ordering::Relaxed);
+                host.random(2 + (run % 5) as u32);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn on_call(&mut self, call: CallId, what: RegisterCall, host: &mut Host<'_, Self>) -> Handled {
+        if let RegisterCall::Write(value) = what {
+            self.value = value;
+            let files = host.files();
+            let fd = files.open("/value", OpenFlags::CREATE)?;
+            files.pwrite(fd, 0, &[value as u8])?;
+            if WRONG != FORGETS {
+                files.fsync(fd)?;
+                files.sync_dir("/")?;
+            }
+            files.close(fd)?;
+            host.broadcast(&value)?;
+        }
+        let reply = match what {
+            RegisterCall::Read => RegisterReply::Value(self.value),
+            _ => RegisterReply::Written,
+        };
+        if WRONG != NEVER_ANSWERS {
+            host.reply(call, reply);
+        }
+        Ok(())
+    }
+}
+
+fn registers<const WRONG: u8>(hosts: usize) -> Cluster<Register<WRONG>> {
+    cluster::<Register<WRONG>>("registers", hosts)
+        .clients(1, |next| match next.choose(2) {
+            0 => RegisterCall::Read,
+            _ => RegisterCall::Write(next.fresh()),
+        })
+        .calls(4)
+        .steps(40, 10)
+}
+
+fn run<const WRONG: u8>() -> common::Ran {
+    common::run_with(registers::<WRONG>(2), walks(200), 1)
+}
+
+#[test]
+fn a_node_that_panics_or_fails_is_a_finding() {
+    assert!(run::<NOTHING>().found.is_empty());
+    let panics = run::<PANICS>();
+    assert!(panics.found[0].starts_with("registers/check-failed/panic "), "{panics:?}");
+    assert!(panics.traces[0].message.contains("no place for 1"), "{panics:?}");
+    let fails = run::<FAILS>();
+    assert!(fails.found[0].starts_with("registers/check-failed/error "), "{fails:?}");
+    assert!(fails.traces[0].message.contains("the message is not wanted"), "{fails:?}");
+}
+
+#[test]
+fn a_node_that_is_not_deterministic_is_named() {
+    let ran = run::<COUNTS_RUNS>();
+    let text = ran.broken.join("\n");
+    for part in ["took another path when it was run again", "at random on n", "usual causes"] {
+        assert!(text.contains(part), "{part}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_node_that_hangs_is_a_finding() {
+    let (registry, mut plan) = registers::<HANGS>(2).test(walks(200)).expect("the plan is right");
+    plan.settings.deadline_ms = 300;
+    let ran = common::run_plan(&registry, &plan, 1);
+    assert!(ran.found.iter().any(|found| found.starts_with("registers/hang/")), "{ran:?}");
+}
+
+/// Where nothing can happen any more, what does not hold never will. A walk that could go on proves
+/// nothing, and is counted.
+#[test]
+fn eventually_is_a_finding_only_where_nothing_can_happen() {
+    let told = |hosts| {
+        registers::<NOTHING>(hosts).eventually("all know the same", |world| {
+            world.all_up() && world.up().map(|node| node.value).all_equal()
+        })
+    };
+    let ran = common::run_with(told(2), walks(200), 1);
+    assert!(ran.found[0].starts_with("registers/hang/all-know-the-same"), "{ran:?}");
+    let ran = common::run_with(told(2).steps(6, 0), walks(200), 1);
+    assert!(ran.found.is_empty(), "{ran:?}");
+    assert!(ran.tally("undecided", "all know the same") > 10, "{ran:?}");
+}
+
+#[test]
+fn a_write_that_is_lost_is_not_linearizable() {
+    let lost = FaultBudget { crashes: 1, ..FaultBudget::NONE };
+    let sound = registers::<NOTHING>(1).steps(10, 2).faults(lost).linearizable::<RegisterSpec>();
+    let ran = common::run_with(sound, walks(1000), 1);
+    assert!(ran.found.is_empty() && ran.tally("crashes", "crashes") > 100, "{ran:?}");
+    let forgets = registers::<FORGETS>(1).steps(10, 2).faults(lost).linearizable::<RegisterSpec>();
+    let ran = common::run_with(forgets, walks(1000), 1);
+    assert!(ran.found[0].starts_with("registers/corrupt/linearizable"), "{ran:?}");
+}
+
+/// Everything within some steps: equal states once, and the same verdicts as without that.
+#[test]
+fn a_small_cluster_is_explored_completely() {
+    let faults = FaultBudget { crashes: 1, ..FaultBudget::NONE };
+    let all = |hashed: bool| {
+        let cluster = registers::<NOTHING>(1)
+            .calls(2)
+            .faults(faults)
+            .steps(4, 0)
+            .linearizable::<RegisterSpec>()
+            .strategy("exhaust");
+        common::run_with(if hashed { cluster.hashed() } else { cluster }, exhausted(), 1)
+    };
+    let (merged, plain) = (all(true), all(false));
+    for ran in [&merged, &plain] {
+        assert!(ran.summary.complete && ran.found.is_empty(), "{ran:?}");
+    }
+    assert!(merged.summary.states.0 < plain.summary.states.0, "{merged:?}\n{plain:?}");
+    let forgets = registers::<FORGETS>(1)
+        .faults(faults)
+        .steps(5, 0)
+        .linearizable::<RegisterSpec>()
+        .strategy("exhaust")
+        .hashed();
+    let ran = common::run_with(forgets, exhausted(), 1);
+    assert!(ran.found[0].starts_with("registers/corrupt/linearizable"), "{ran:?}");
+}
+
+/// A policy of a user: always the last option, but for the first few choices of a walk.
+struct LastFirst {
+    walk: u64,
+    left: u32,
+}
+
+impl WalkAnswers for LastFirst {
+    fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
+        if point.by_weight || self.left == 0 {
+            return 0;
+        }
+        self.left -= 1;
+        (self.walk >> self.left) as u32 % point.options
+    }
+}
+
+#[test]
+fn a_policy_of_a_user_walks() {
+    let policy = |_, walk| LastFirst { walk, left: 8 };
+    let ran = common::run_with(registers::<PANICS>(2).policy("last-first", policy), walks(50), 1);
+    assert!(ran.found[0].starts_with("registers/check-failed/panic "), "{ran:?}");
+}
+
+#[test]
+fn a_call_on_a_file_can_fail_and_the_node_then_crashes() {
+    let faults = FaultBudget { io_errors: 1, ..FaultBudget::NONE };
+    let cluster =
+        registers::<NOTHING>(1).steps(10, 2).faults(faults).linearizable::<RegisterSpec>();
+    let ran = common::run_with(cluster, walks(300), 1);
+    assert!(ran.found.is_empty(), "{ran:?}");
+    let errors = ran.tally("faults", "I/O errors");
+    assert!(errors > 20 && ran.tally("crashes", "crashes") == errors, "{ran:?}");
+}
