@@ -180,6 +180,10 @@ pub struct RunArgs {
     /// Soft crashes instead of hard ones: the program ends after any operation and no data is lost.
     #[arg(long)]
     pub soft: bool,
+    /// Explore under each model of simulated files (posix, ext4, xfs, strict) and report under
+    /// which of them each finding shows. --budget is for each model.
+    #[arg(long, conflicts_with = "soft")]
+    pub each_model: bool,
     /// Report a step that takes longer as a hang: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -215,6 +219,7 @@ pub struct RunArgs {
         long, value_name = "DIR",
         conflicts_with_all = [
             "resume", "out", "events", "junit", "timeline", "budget", "require_complete",
+            "each_model",
         ]
     )]
     pub plan: Option<PathBuf>,
@@ -381,6 +386,7 @@ const DECIDED: [&str; 25] = [
     "chop",
     "no_skip",
     "soft",
+    "each_model",
     "deadline",
     "completion",
     "atom",

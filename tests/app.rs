@@ -368,3 +368,94 @@ fn nothing_is_left_after_a_kill() {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains("/run/explode"), "{mounts}");
 }
+
+/// Returns the line `shows` of each finding under each model, and the disks checked by model.
+fn shown(work: &str, check: &str, more: &[&str]) -> (Vec<String>, Vec<u64>) {
+    let folder = tempdir().unwrap();
+    let own =
+        ["app", "--setup", "echo 0 >log", "--model", "each", "--work", work, "--check", check];
+    let ran = explode_in(folder.path(), own.iter().chain(more).chain(&["--format", "jsonl"]));
+    let lines = ran.json();
+    let result = of_type(&lines, "models")[0];
+    let findings = result["findings"].as_array().unwrap();
+    let shows = findings.iter().map(|found| found["shows"].as_str().unwrap().to_owned());
+    let models =
+        ["posix", "ext4", "xfs", "strict"].map(|model| &result["models"][model]["summary"]);
+    let checked = models.map(|summary| summary["distinct"].as_u64().unwrap());
+    (shows.collect(), checked.to_vec())
+}
+
+#[test]
+fn a_finding_says_under_which_models_it_shows() {
+    if !supported() {
+        return;
+    }
+    let shows = |work: &str, check: &str| shown(work, check, &[]);
+    // fsync of another file makes the name durable on file systems with a journal.
+    let names = "echo 1 >new; sync new; mv new a; echo 1 >b; sync b; explode-mark done b";
+    let gone = "! grep -q b $EXPLODE_DONE || test -e a";
+    let not_journal = "under posix; not under ext4 (23 disks checked, all), xfs (13 disks checked, \
+                       all), strict (6 disks checked, all)";
+    assert_eq!(shows(names, gone).0, [not_journal]);
+    // The size comes before the contents on ext4 only.
+    let zeroes = "test -z \"$(tail -c 2 log | tr -d '[:print:]\\n' | tr '\\0' x)\"";
+    let not_xfs = "under posix, ext4; not under xfs (4 disks checked, all), strict (1 disk \
+                   checked, all)";
+    assert_eq!(shows("echo 1 >>log", zeroes).0, [not_xfs]);
+    let empty = "test ! -e v || test -s v";
+    let not_strict = "under posix, ext4, xfs; not under strict (3 disks checked, all)";
+    assert_eq!(shows("echo 1 >new; mv new v", empty).0, [not_strict]);
+    assert_eq!(shows(">v; echo 1 >v", empty).0, ["under posix, ext4, xfs, strict"]);
+    let sound = "echo 1 >new; sync new; mv new v; sync .";
+    assert_eq!(shows(sound, empty), (vec![], vec![12, 12, 8, 3]));
+}
+
+#[test]
+fn what_was_not_searched_is_not_found() {
+    if !supported() {
+        return;
+    }
+    // A sample of two disks: none and all of the changes.
+    let names = "echo 1 >new; sync new; mv new a; echo 1 >b; sync b; explode-mark done b";
+    let gone = "! grep -q b $EXPLODE_DONE || test -e a";
+    let (few, _) = shown(names, gone, &["--limit", "2", "--samples", "2"]);
+    let sampled = "under posix; not under strict (6 disks checked, all); not found under ext4 (9 disks \
+                   checked, some), xfs (9 disks checked, some)";
+    assert_eq!(few, [sampled]);
+    // Each model ends at another finding.
+    let both = "mkdir a; mkdir b; echo 1 >>log";
+    let check = "test ! -e b -o -e a || { echo 'b without a'; exit 1; }
+        test \"$(tr -d '\\0' <log | wc -c)\" = $(wc -c <log) || { echo zeroes; exit 1; }";
+    let (shows, _) = shown(both, check, &[]);
+    let others = [
+        "under posix; not under xfs (10 disks checked, all), strict (3 disks checked, all); not \
+         found under ext4 (19 disks checked, up to other findings)",
+        "under posix, ext4; not under xfs (10 disks checked, all), strict (3 disks checked, all)",
+    ];
+    assert_eq!(shows, others);
+}
+
+#[test]
+fn models_are_for_simulated_files_and_hard_crashes() {
+    let refused = |args: &[&str], words: &[&str]| {
+        explode(["run"].iter().chain(args)).refused(words);
+    };
+    refused(&["toyfs", "--each-model"], &["no simulated files"]);
+    refused(&["simfiles-basic", "--each-model", "--soft"], &["--soft"]);
+    refused(&["simfiles-basic", "--each-model", "--out", "x"], &["--out", "one for each model"]);
+}
+
+#[test]
+fn a_rust_test_says_under_which_models_a_finding_shows() {
+    if !supported() {
+        return;
+    }
+    let test = |work: &str| {
+        let check = "test ! -e v || test -s v";
+        explode::crash_test_command("models", "mkdir d", work, check).each_model().outcome()
+    };
+    let text = test("echo 1 >new; mv new v").unwrap_err();
+    let shows = "\nshows under posix, ext4, xfs; not under strict (9 disks checked, all)";
+    assert!(text.ends_with(shows), "{text}");
+    test("echo 1 >new; sync new; mv new v; sync .").unwrap();
+}

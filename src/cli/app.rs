@@ -16,6 +16,8 @@ pub enum ModelArg {
     /// Everything in order: a crash loses the last changes only. What is lost here is lost on every
     /// file system.
     Strict,
+    /// Each of these in turn. A finding says under which of them it shows.
+    Each,
 }
 
 #[derive(Debug, Args)]

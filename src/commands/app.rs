@@ -10,7 +10,7 @@ use explode_ramdisk::files::FileModel;
 use explode_runtime::base::{Exit, RunError, UsageError};
 use explode_runtime::plan::Registry;
 
-use super::run;
+use super::{models, run};
 use crate::cli::{AppArgs, Cli, Command, Format, ModelArg, RunArgs};
 use crate::output;
 use crate::program::{CHECKER, SETUP, check_command, work_command};
@@ -31,6 +31,7 @@ pub fn app(registry: &Registry, args: &AppArgs) -> Exit {
     });
     match prepared {
         Err(error) => run::refused(&RunError::from(error), Format::Human),
+        Ok(Prepared::Run(run)) if run.each_model => models::models(registry, &run),
         Ok(Prepared::Run(run)) => run::run(registry, &run),
         Ok(Prepared::Text(text)) => {
             output::line(text.trim_end());
@@ -50,8 +51,12 @@ enum Prepared {
 /// Parses the options of `explode run`.
 fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
     let depth = format!("--depth={}", args.times);
-    let soft = (args.model == ModelArg::Strict).then_some("--soft");
-    let own = ["explode", "run", NAME, &depth].into_iter().chain(soft);
+    let model = match args.model {
+        ModelArg::Strict => Some("--soft"),
+        ModelArg::Each => Some("--each-model"),
+        ModelArg::Posix | ModelArg::Ext4 | ModelArg::Xfs => None,
+    };
+    let own = ["explode", "run", NAME, &depth].into_iter().chain(model);
     let words: Vec<OsString> =
         own.map(OsString::from).chain(args.run.iter().map(OsString::from)).collect();
     if let Some(wrong) = args.run.iter().find(|word| word.starts_with("--stack")) {
@@ -68,7 +73,7 @@ fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
 fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     let mut text = String::from("[[component]]\nuse = \"files\"\n");
     let model = match args.model {
-        ModelArg::Posix | ModelArg::Strict => FileModel::Posix,
+        ModelArg::Posix | ModelArg::Strict | ModelArg::Each => FileModel::Posix,
         ModelArg::Ext4 => FileModel::Ext4,
         ModelArg::Xfs => FileModel::Xfs,
     };

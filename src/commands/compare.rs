@@ -2,18 +2,15 @@
 //! (EX-109, EX-111).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use explode_runtime::base::{ExactCount, Exit, RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{LocalSink, Persistence};
 use serde_json::json;
 
-use super::run;
-use crate::cli::{CompareArgs, Format, RunArgs};
-use crate::workers::LocalWorkers;
-use crate::{interrupt, output, required_programs, trust, workers};
+use super::{quiet, run};
+use crate::cli::{CompareArgs, Format};
+use crate::{output, required_programs};
 
 /// Explores the stack twice and compares the results.
 pub fn compare(registry: &Registry, args: &CompareArgs) -> Exit {
@@ -38,7 +35,11 @@ pub fn compare(registry: &Registry, args: &CompareArgs) -> Exit {
 /// # Errors
 /// An option is for a single run, the plan is refused, or the layer cannot be left out.
 fn plans(registry: &Registry, args: &CompareArgs) -> Result<[Plan; 2], RunError> {
-    check_options(&args.run)?;
+    quiet::check_options(&args.run, "compare makes two")?;
+    if args.run.each_model {
+        let text = "--each-model: compare explores under one model; omit it";
+        return Err(UsageError(text.to_owned()).into());
+    }
     let with = run::plan(registry, &args.run)?;
     let stack = with.stack.without(&args.without)?;
     let target = format!("{}-without-{}", with.target, args.without);
@@ -49,24 +50,6 @@ fn plans(registry: &Registry, args: &CompareArgs) -> Result<[Plan; 2], RunError>
         required_programs::check(plan)?;
     }
     Ok([with, without])
-}
-
-/// Checks that no option names a file or a folder of a single run.
-fn check_options(args: &RunArgs) -> Result<(), UsageError> {
-    let given = [
-        ("--resume", args.resume.is_some()),
-        ("--plan", args.plan.is_some()),
-        ("--out", args.out.is_some()),
-        ("--events", args.events.is_some()),
-        ("--junit", args.junit.is_some()),
-        ("--timeline", args.timeline.is_some()),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(UsageError(format!(
-            "{option} is for a single run, and compare makes two; omit it, or use `explode run`"
-        ))),
-    }
 }
 
 /// The result of one of the two runs.
@@ -90,17 +73,7 @@ impl ExploredStack {
             Message::Broken { message, .. } => broken.push(message.clone()),
             _ => {}
         };
-        let commands = plan.commands();
-        let secret = trust::secret(&commands);
-        let is_untagged = secret.is_none() && !commands.is_empty();
-        let mut replay = |trace: &Path| run::confirm(trace, is_untagged);
-        let mut sink = LocalSink::new(None, &mut replay, &mut listen);
-        secret.iter().for_each(|secret| sink.tag_with(secret, plan));
-        interrupt::by_default();
-        let local = LocalWorkers::prepare(plan)?;
-        let interrupt = interrupt::watch();
-        let summary = workers::run(plan, &local, jobs, &mut sink, Persistence::Journal, interrupt)?;
-        drop(sink);
+        let summary = quiet::explore(plan, jobs, &mut listen)?;
         Ok(ExploredStack { summary, findings, broken, plan: plan.clone() })
     }
 

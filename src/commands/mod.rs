@@ -11,8 +11,10 @@ mod jobs;
 mod list;
 mod matrix;
 mod minimise;
+mod models;
 mod plan;
 mod prefix;
+mod quiet;
 mod replay;
 mod run;
 mod script;
@@ -36,6 +38,7 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
     match &cli.command {
         Command::Run(args) => match &args.plan {
             Some(folder) => jobs::plan(registry, args, folder),
+            None if args.each_model => models::models(registry, args),
             None => run::run(registry, args),
         },
         Command::App(args) => app::app(registry, args),

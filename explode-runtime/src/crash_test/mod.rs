@@ -34,6 +34,7 @@
 
 mod complete;
 mod diverged;
+mod each_model;
 mod engine;
 mod model;
 mod parts;

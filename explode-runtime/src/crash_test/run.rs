@@ -2,6 +2,7 @@
 //! replays it.
 
 use crate::{base, plan, worker};
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::base::{Options, RunError};
 use crate::explain::minimise::{MinimiseResult, minimise};
 use crate::explain::{SearchBounds, StoryCommands, differences, diverged as in_lines, story};
 use crate::plan::{Plan, Registry, RunSettings};
-use crate::report::{Finding, Line, Message, Summary, escaped};
+use crate::report::{Finding, Line, Message, ModelResult, Summary, escaped};
 use crate::run::{Confirmation, RunSink, Supervisor};
 use crate::stack::{ComponentDef, StackSpec};
 use crate::trace::{ReplayResult, Trace};
@@ -31,10 +32,12 @@ const BOUNDS: SearchBounds = SearchBounds { budget: Some(Duration::from_secs(60)
 /// A crash test before its run.
 #[must_use = "call run() on it"]
 pub struct CrashTest {
-    registry: Registry,
-    plan: Plan,
+    pub(super) registry: Registry,
+    pub(super) plan: Plan,
     /// True if a run that omits anything fails.
     require_complete: bool,
+    /// True for a run under each model of simulated files.
+    pub(super) each_model: bool,
 }
 
 impl CrashTest {
@@ -64,7 +67,7 @@ impl CrashTest {
 
     /// Returns the crash test of a plan, one step deep or as the plan's settings say.
     pub fn of_plan(registry: Registry, plan: Plan) -> CrashTest {
-        CrashTest { registry, plan, require_complete: false }
+        CrashTest { registry, plan, require_complete: false, each_model: false }
     }
 
     /// Sets the number of consecutive steps.
@@ -76,6 +79,13 @@ impl CrashTest {
     /// Changes any other settings: limits, blocks, the strategy.
     pub fn with(mut self, change: impl FnOnce(&mut RunSettings)) -> CrashTest {
         change(&mut self.plan.settings);
+        self
+    }
+
+    /// Explores under each model of simulated files. The text of a finding has a line with the
+    /// models under which it shows.
+    pub fn each_model(mut self) -> CrashTest {
+        self.each_model = true;
         self
     }
 
@@ -107,37 +117,49 @@ impl CrashTest {
     /// # Errors
     /// The text of the panic of [`run`](CrashTest::run).
     pub fn outcome(self) -> Result<Summary, String> {
-        self.replay_named().and_then(|()| self.explore())
+        self.replay_named()?;
+        if self.each_model { self.explore_each() } else { self.explore() }
     }
 
     fn explore(&self) -> Result<Summary, String> {
-        self.plan.check(&self.registry).map_err(|error| error.to_string())?;
-        let (interrupt, mut report) = (AtomicBool::new(false), TestReport::default());
-        let explored = self.with_workers(&self.plan, |remote| {
-            let mut sink = ReportSink { test: self, report: &mut report, interrupt: &interrupt };
-            let mut supervisor = Supervisor::new(&self.plan, remote, &mut sink);
-            supervisor.interrupt = Some(&interrupt);
-            supervisor.run()
-        });
-        let summary = explored.map_err(|error| error.to_string())?;
-        let TestReport { finding, unreplayed, broken } = report;
+        let mut report = TestReport::default();
+        let summary = self.explore_plan(&self.plan, true, &mut report)?;
+        let TestReport { finding, unreplayed, broken, .. } = report;
         if let Some(finding) = finding {
-            return Err(self
-                .describe(&finding)
-                .unwrap_or_else(|error| without_story(&finding, &error)));
+            return Err(self.described(&finding));
         }
         if let Some(finding) = unreplayed {
             return Err(self.not_replayed(&finding));
         }
-        match broken.first() {
-            Some((BrokenKind::NotReproduced, text)) => Err(diverged(&with_causes(text), None)),
-            Some((_, text)) => Err(format!("the crash test could not be made: {text}")),
-            None => self.judge(summary),
-        }
+        broken.first().map_or(Ok(()), |(kind, text)| Err(not_made(*kind, text)))?;
+        self.judge(summary)
+    }
+
+    /// Explores a plan. The first finding ends the run if `stops` is true.
+    pub(super) fn explore_plan(
+        &self,
+        plan: &Plan,
+        stops: bool,
+        report: &mut TestReport,
+    ) -> Result<Summary, String> {
+        plan.check(&self.registry).map_err(|error| error.to_string())?;
+        let interrupt = AtomicBool::new(false);
+        let explored = self.with_workers(plan, |remote| {
+            let mut sink = ReportSink { test: self, report, interrupt: &interrupt };
+            let mut supervisor = Supervisor::new(plan, remote, &mut sink);
+            supervisor.interrupt = stops.then_some(&interrupt);
+            supervisor.run()
+        });
+        explored.map_err(|error| error.to_string())
+    }
+
+    /// Returns the story of a finding, or why there is none.
+    pub(super) fn described(&self, finding: &Finding) -> String {
+        self.describe(finding).unwrap_or_else(|error| without_story(finding, &error))
     }
 
     /// Returns an error if a run without findings is incomplete but must be complete.
-    fn judge(&self, summary: Summary) -> Result<Summary, String> {
+    pub(super) fn judge(&self, summary: Summary) -> Result<Summary, String> {
         let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
         let name = &self.plan.target;
         let settings = &self.plan.settings;
@@ -207,7 +229,7 @@ impl CrashTest {
 
     /// Returns the report on a finding that its replay did not reproduce: the store is not
     /// deterministic.
-    fn not_replayed(&self, finding: &Finding) -> String {
+    pub(super) fn not_replayed(&self, finding: &Finding) -> String {
         let text = finding.not_replayed.as_deref().unwrap_or("a replay did not reproduce it");
         let text = format!("the finding was not replayed: {text}");
         let differences = read(Path::new(&finding.trace)).map(|trace| {
@@ -250,11 +272,21 @@ fn note(text: &str) {
 
 /// The messages of a run that decide the test.
 #[derive(Debug, Default)]
-struct TestReport {
+pub(super) struct TestReport {
     finding: Option<Finding>,
     /// A finding that its replay did not reproduce.
     unreplayed: Option<Finding>,
-    broken: Vec<(BrokenKind, String)>,
+    /// All findings, by signature.
+    pub findings: BTreeMap<String, Finding>,
+    pub broken: Vec<(BrokenKind, String)>,
+}
+
+/// Returns the text about a test that could not be made.
+pub(super) fn not_made(kind: BrokenKind, text: &str) -> String {
+    match kind {
+        BrokenKind::NotReproduced => diverged(&with_causes(text), None),
+        _ => format!("the crash test could not be made: {text}"),
+    }
 }
 
 struct ReportSink<'a> {
@@ -270,6 +302,7 @@ impl RunSink for ReportSink<'_> {
 
     /// Keeps a finding and interrupts the run, because one finding fails the test.
     fn emit(&mut self, message: &Message) -> Result<(), RunError> {
+        ModelResult::add(&mut self.report.findings, message);
         match message {
             Message::Finding(finding) if finding.by_design => {}
             Message::Finding(finding) if !finding.replayed => {

@@ -2,6 +2,7 @@
 //! and columns of the matrix, and the origin of a run.
 
 mod by_name;
+mod crash_model;
 mod extensions;
 mod matrix;
 mod origin;
@@ -10,6 +11,7 @@ mod plan;
 mod registry;
 mod targets;
 
+pub use crash_model::CrashModel;
 pub use extensions::Extensions;
 pub use matrix::{CheckedHistories, MatrixColumn, MatrixRow};
 pub use origin::RunOrigin;

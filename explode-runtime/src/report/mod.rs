@@ -1,6 +1,7 @@
 //! The reports of a run: one stream of messages from which every output is made
 //! (`docs/reference/json.md`).
 
+mod by_model;
 mod escape;
 mod human;
 mod kernel_words;
@@ -9,6 +10,7 @@ mod message;
 mod paste;
 mod progress;
 
+pub use by_model::{Appearance, ModelResult, shows};
 pub use escape::{escaped, one_line};
 pub use human::HumanWriter;
 pub use kernel_words::{Brief, brief};
