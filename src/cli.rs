@@ -369,7 +369,7 @@ pub struct MatrixArgs {
 }
 
 /// The options that a run decides when it begins.
-const DECIDED: [&str; 25] = [
+const DECIDED: [&str; 26] = [
     "target",
     "stack",
     "mode",
