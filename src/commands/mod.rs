@@ -7,6 +7,7 @@ mod completions;
 mod crash_disks;
 mod device;
 mod doctor;
+mod folder_script;
 mod jobs;
 mod list;
 mod matrix;

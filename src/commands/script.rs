@@ -11,8 +11,9 @@ use explode_runtime::explain::SearchBounds;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{escaped, status_line};
 use explode_runtime::script::{Reproduction, ScriptForm, ScriptRefused};
+use explode_runtime::trace::Trace;
 
-use super::trace;
+use super::{folder_script, trace};
 use crate::cli::{Format, ShowArgs, ShowForm};
 use crate::{output, outputs, workers};
 
@@ -35,23 +36,16 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         let text = format!("--write {}: {error}; name a folder that is there", folder.display());
         return output::fail(Exit::Usage, text);
     }
-    let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
-    let form = match args.form {
-        ShowForm::Xfstests => ScriptForm::Xfstests,
-        ShowForm::Sh | ShowForm::Text => ScriptForm::Alone,
+    let files = if args.form == ShowForm::Sh && folder_script::is_on_files(&trace) {
+        folder_script::script(&trace, &path)
+            .map(|text| vec![(format!("{}.sh", name(args)), text, 0o755)])
+    } else {
+        reproduction(&trace, args, &path)
     };
-    let case = match workers::case(&trace, form, bounds) {
-        Ok(Ok(case)) => case,
-        Ok(Err(refused)) => {
-            let exit = match refused {
-                ScriptRefused::Cannot(_) => Exit::Usage,
-                ScriptRefused::NotSeen(_) => Exit::Diverged,
-            };
-            return output::fail(exit, format!("{path}: {refused}"));
-        }
-        Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
+    let files = match files {
+        Ok(files) => files,
+        Err(exit) => return exit,
     };
-    let files = files(&case, args, &path);
     if files.iter().any(|(_, text, _)| escaped(text) != *text) {
         let why = "the script would have control characters, which a terminal obeys";
         return output::fail(
@@ -82,12 +76,38 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     Exit::Clean
 }
 
-/// Returns the names, texts and permissions of the files.
-fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
+/// A file to write: its name, text and permissions.
+type Written = (String, String, u32);
+
+/// Replays the trace and returns the files of its form.
+fn reproduction(trace: &Trace, args: &ShowArgs, path: &str) -> Result<Vec<Written>, Exit> {
+    let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
+    let form = match args.form {
+        ShowForm::Xfstests => ScriptForm::Xfstests,
+        ShowForm::Sh | ShowForm::Text => ScriptForm::Alone,
+    };
+    match workers::case(trace, form, bounds) {
+        Ok(Ok(case)) => Ok(files(&case, args, path)),
+        Ok(Err(refused)) => {
+            let exit = match refused {
+                ScriptRefused::Cannot(_) => Exit::Usage,
+                ScriptRefused::NotSeen(_) => Exit::Diverged,
+            };
+            Err(output::fail(exit, format!("{path}: {refused}")))
+        }
+        Err(error) => Err(output::fail(error.exit(), format!("{path}: {error}"))),
+    }
+}
+
+/// Returns the name of the trace with letters, digits and hyphens. The suite allows no others.
+fn name(args: &ShowArgs) -> String {
     let name = args.trace.file_stem().unwrap_or_default().to_string_lossy();
-    // The suite allows letters, digits and hyphens.
-    let name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// Returns the files of a reproduction.
+fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<Written> {
+    let name = name(args);
     match args.form {
         ShowForm::Xfstests => {
             let test = case.xfstest(path, &name);
