@@ -17,9 +17,9 @@ fn found<const BUG: u8>(name: &str, policy: &str, most: u64) -> common::Ran {
 #[test]
 fn correct_paxos_chooses_one_value() {
     for policy in POLICIES {
-        let ran = found::<CORRECT>("paxos", policy, 3000);
+        let ran = found::<CORRECT>("paxos", policy, 1000);
         assert!(ran.found.is_empty() && ran.broken.is_empty(), "{policy}: {ran:?}");
-        assert_eq!(ran.summary.states, common::exactly(3000), "{policy}");
+        assert_eq!(ran.summary.states, common::exactly(1000), "{policy}");
         assert!(!ran.summary.complete, "walks never cover everything");
         for reached in ["a value is chosen", "an acceptor crashed after its promise"] {
             assert!(ran.tally("reached", reached) > 100, "{policy}, {reached}: {ran:?}");
@@ -31,9 +31,9 @@ fn correct_paxos_chooses_one_value() {
 #[test]
 fn both_bugs_are_found_by_every_policy() {
     for policy in POLICIES {
-        let last = found::<LAST_PROMISE>("paxos+last-promise", policy, 10000);
+        let last = found::<LAST_PROMISE>("paxos+last-promise", policy, 2000);
         assert!(last.found[0].contains(SIGNATURE), "{policy}: {last:?}");
-        let unsynced = found::<UNSYNCED_PROMISE>("paxos+unsynced-promise", policy, 10000);
+        let unsynced = found::<UNSYNCED_PROMISE>("paxos+unsynced-promise", policy, 10_000);
         assert!(unsynced.found[0].contains(SIGNATURE), "{policy}: {unsynced:?}");
     }
 }

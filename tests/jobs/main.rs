@@ -108,17 +108,30 @@ fn bounds_have_equal_results() {
     same("fs-basic --strategy random --seed 7 --states 200", 0);
 }
 
+/// Many walks of a cluster are one unit.
+#[test]
+fn clusters_have_equal_results() {
+    same("paxos+last-promise --walks 2000", 1);
+    same("paxos --walks 500 --strategy pct:d=3,k=60 --seed 5", 0);
+    same("paxos --depth 5 --strategy exhaust --require-complete", 0);
+}
+
 /// A run that was interrupted somewhere is resumed with other numbers of workers.
 #[test]
 fn a_run_resumes_with_any_number_of_workers() {
+    resumes("sqlite-off-wal --depth 3");
+    resumes("paxos+last-promise --walks 2000");
+}
+
+fn resumes(args: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let whole = run(path, "sqlite-off-wal --depth 3 --out run", 1, 1);
+    let whole = run(path, &format!("{args} --out run"), 1, 1);
     let journal = std::fs::read(path.join("run/journal")).unwrap();
     for (jobs, fifths) in [(1, 4), (2, 1), (3, 3)] {
         std::fs::write(path.join("run/journal"), &journal[..journal.len() * fifths / 5]).unwrap();
         let resumed = run(path, "--resume run", jobs, 1);
-        resumed.goes_on(&whole, &format!("{jobs} jobs from {fifths} fifths on"));
+        resumed.goes_on(&whole, &format!("{args}: {jobs} jobs from {fifths} fifths on"));
     }
 }
 
