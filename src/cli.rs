@@ -1,6 +1,7 @@
 //! The arguments of the command line (`docs/reference/cli.md`).
 
 mod app;
+mod trace;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use crate::stack_file::StackFile;
 use crate::times::milliseconds;
 
 pub use app::{AppArgs, ModelArg};
+pub use trace::{ReplayArgs, ShowArgs, ShowForm};
 
 /// Finds the crash and failure bugs of storage systems before their users lose data.
 #[derive(Debug, Parser)]
@@ -397,70 +399,6 @@ const DECIDED: [&str; 26] = [
     "junit",
     "timeline",
 ];
-
-#[derive(Debug, Args)]
-pub struct ReplayArgs {
-    /// The trace file.
-    pub trace: PathBuf,
-    /// Report a step that takes longer as a hang: 30s, 500ms. Default: the run's deadline.
-    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
-    pub deadline: Option<u64>,
-    /// Print the kernel's whole report of its end, not only the line that names the place.
-    #[arg(long)]
-    pub all: bool,
-    /// Write a timeline of the run to this file as Chrome trace JSON, for Perfetto
-    /// (https://ui.perfetto.dev).
-    #[arg(long, value_name = "FILE")]
-    pub timeline: Option<PathBuf>,
-    /// Run the shell commands in the trace although your key has not tagged it. Read them first.
-    #[arg(long)]
-    pub trust: bool,
-    /// Output format.
-    #[arg(long, value_enum, default_value = "human")]
-    pub format: Format,
-}
-
-/// The form in which a trace is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ShowForm {
-    /// The story of the finding.
-    Text,
-    /// A shell script that does not need explode.
-    Sh,
-    /// A test of the suite xfstests.
-    Xfstests,
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// The trace file.
-    pub trace: PathBuf,
-    /// The form.
-    #[arg(long = "as", value_enum, default_value = "text")]
-    pub form: ShowForm,
-    /// Write the script, or the test with its expected output, to this folder instead of printing
-    /// it.
-    #[arg(long, value_name = "DIR")]
-    pub write: Option<PathBuf>,
-    /// Run a trace that contains shell commands, to show the whole story. Default: show what the
-    /// file has.
-    #[arg(long)]
-    pub run: bool,
-    /// Run the shell commands in the trace although your key has not tagged it. Read them first.
-    /// Implies --run.
-    #[arg(long)]
-    pub trust: bool,
-    /// Most paths and disks that the search for the critical write tries. Default: 2000, on a
-    /// kernel 200.
-    #[arg(long, value_name = "N")]
-    pub tests: Option<u64>,
-    /// Print every call, every event and the kernel's whole report. Default: at most 40 lines.
-    #[arg(long)]
-    pub all: bool,
-    /// Output format.
-    #[arg(long, value_enum, default_value = "human")]
-    pub format: Format,
-}
 
 #[derive(Debug, Args)]
 pub struct MinimiseArgs {
