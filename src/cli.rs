@@ -205,8 +205,7 @@ pub struct RunArgs {
     /// Write the results to this file as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a timeline of the run to this file as Chrome trace JSON, for Perfetto
-    /// (https://ui.perfetto.dev).
+    /// Write a timeline of the run to this file as Chrome trace JSON (https://ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop. `explode work`
@@ -402,8 +401,7 @@ pub struct ReplayArgs {
     /// Print the kernel's whole report of its end, not only the line that names the place.
     #[arg(long)]
     pub all: bool,
-    /// Write a timeline of the run to this file as Chrome trace JSON, for Perfetto
-    /// (https://ui.perfetto.dev).
+    /// Write a timeline of the run to this file as Chrome trace JSON (https://ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Run the shell commands in the trace although your key has not tagged it. Read them first.
@@ -423,6 +421,10 @@ pub enum ShowForm {
     Sh,
     /// A test of the suite xfstests.
     Xfstests,
+    /// The events of a cluster's hosts, for ShiViz.
+    Shiviz,
+    /// The events of a cluster's hosts as Chrome trace JSON (https://ui.perfetto.dev).
+    Chrome,
 }
 
 #[derive(Debug, Args)]

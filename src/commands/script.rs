@@ -38,7 +38,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
     let form = match args.form {
         ShowForm::Xfstests => ScriptForm::Xfstests,
-        ShowForm::Sh | ShowForm::Text => ScriptForm::Alone,
+        _ => ScriptForm::Alone,
     };
     let case = match workers::case(&trace, form, bounds) {
         Ok(Ok(case)) => case,
@@ -94,7 +94,7 @@ fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<(String, Strin
             let golden = format!("{}.out", test.name);
             vec![(test.name, test.script, 0o755), (golden, test.golden, 0o644)]
         }
-        ShowForm::Sh | ShowForm::Text => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
+        _ => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
     }
 }
 
