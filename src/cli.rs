@@ -1,6 +1,7 @@
 //! The arguments of the command line (`docs/reference/cli.md`).
 
 mod app;
+mod format;
 mod trace;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::stack_file::StackFile;
 use crate::times::milliseconds;
 
 pub use app::{AppArgs, ModelArg};
+pub use format::Format;
 pub use trace::{ReplayArgs, ShowArgs, ShowForm};
 
 /// Finds the crash and failure bugs of storage systems before their users lose data.
@@ -62,14 +64,6 @@ pub enum Command {
     /// Build and run the guest: its kernel, explode's modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Text for people.
-    Human,
-    /// One JSON object per line.
-    Jsonl,
 }
 
 /// The place of a run.
@@ -211,8 +205,7 @@ pub struct RunArgs {
     /// Write the results to this file as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write a timeline of the run to this file as Chrome trace JSON, for Perfetto
-    /// (https://ui.perfetto.dev).
+    /// Write a timeline of the run to this file as Chrome trace JSON (https://ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop. `explode work`

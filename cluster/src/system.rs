@@ -262,7 +262,9 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         if early.is_none() {
             chooser.finish();
         }
-        world.story().into_iter().for_each(|line| work.tell(line));
+        if tells {
+            work.tell(world.story());
+        }
         let diverged = chooser.diverged().cloned();
         let early = diverged.map(|divergence| UnitStop::Diverged(Box::new(divergence))).or(early);
         let choices = chooser.made().to_vec();

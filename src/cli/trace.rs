@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Format;
+use super::format::Format;
 use crate::times::milliseconds;
 
 #[derive(Debug, Args)]
@@ -17,8 +17,7 @@ pub struct ReplayArgs {
     /// Print the kernel's whole report of its end, not only the line that names the place.
     #[arg(long)]
     pub all: bool,
-    /// Write a timeline of the run to this file as Chrome trace JSON, for Perfetto
-    /// (https://ui.perfetto.dev).
+    /// Write a timeline of the run to this file as Chrome trace JSON (https://ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
     /// Run the shell commands in the trace although your key has not tagged it. Read them first.
@@ -38,6 +37,10 @@ pub enum ShowForm {
     Sh,
     /// A test of the suite xfstests.
     Xfstests,
+    /// The events of a cluster's hosts, for ShiViz.
+    Shiviz,
+    /// The events of a cluster's hosts as Chrome trace JSON (https://ui.perfetto.dev).
+    Chrome,
 }
 
 #[derive(Debug, Args)]

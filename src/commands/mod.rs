@@ -8,6 +8,7 @@ mod crash_disks;
 mod device;
 mod doctor;
 mod folder_script;
+mod hosts;
 mod jobs;
 mod list;
 mod matrix;
@@ -49,6 +50,9 @@ pub fn dispatch(registry: &Registry, cli: &Cli) -> Exit {
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
         Command::Show(args) if args.form == ShowForm::Text => show::show(registry, args),
+        Command::Show(args) if [ShowForm::Shiviz, ShowForm::Chrome].contains(&args.form) => {
+            hosts::show(registry, args)
+        }
         Command::Show(args) => script::script(registry, args),
         Command::Minimise(args) => minimise::minimise(registry, args),
         Command::Matrix(args) => matrix::matrix(registry, args),

@@ -84,7 +84,7 @@ fn reproduction(trace: &Trace, args: &ShowArgs, path: &str) -> Result<Vec<Writte
     let bounds = SearchBounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
     let form = match args.form {
         ShowForm::Xfstests => ScriptForm::Xfstests,
-        ShowForm::Sh | ShowForm::Text => ScriptForm::Alone,
+        _ => ScriptForm::Alone,
     };
     match workers::case(trace, form, bounds) {
         Ok(Ok(case)) => Ok(files(&case, args, path)),
@@ -114,7 +114,7 @@ fn files(case: &Reproduction, args: &ShowArgs, path: &str) -> Vec<Written> {
             let golden = format!("{}.out", test.name);
             vec![(test.name, test.script, 0o755), (golden, test.golden, 0o644)]
         }
-        ShowForm::Sh | ShowForm::Text => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
+        _ => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
     }
 }
 

@@ -54,7 +54,11 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
 ///
 /// # Errors
 /// The trace is to be run, and its commands are not trusted.
-fn story_of(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, UsageError> {
+pub(super) fn story_of(
+    registry: &Registry,
+    args: &ShowArgs,
+    trace: &Trace,
+) -> Result<Story, UsageError> {
     let plan = trace.plan();
     if !args.run && !args.trust && !plan.commands().is_empty() {
         return Ok(Story::of_file(trace.clone(), trust::why_not_run(&args.trace)));

@@ -23,6 +23,8 @@ pub struct Packet<M> {
     pub to: NodeId,
     /// The time at which it arrives, where time decides.
     pub due: Time,
+    /// The number of the message, from 1 on. 0 for the news of a broken link.
+    pub number: u64,
     /// The contents; `None` if the receiver learns that the link has broken.
     pub msg: Option<M>,
 }
@@ -138,7 +140,13 @@ impl<M: Clone> UnderWay<M> {
         }
         self.packets.retain(|packet| packet.from != node && packet.to != node);
         let others = (0..hosts).map(NodeId::at).filter(|other| *other != node);
-        self.packets.extend(others.map(|to| Packet { from: node, to, due: now, msg: None }));
+        self.packets.extend(others.map(|to| Packet {
+            from: node,
+            to,
+            due: now,
+            number: 0,
+            msg: None,
+        }));
     }
 }
 
@@ -147,7 +155,13 @@ mod tests {
     use super::*;
 
     fn packet(from: u32, to: u32, msg: u32) -> Packet<u32> {
-        Packet { from: NodeId(from), to: NodeId(to), due: Time::default(), msg: Some(msg) }
+        Packet {
+            from: NodeId(from),
+            to: NodeId(to),
+            due: Time::default(),
+            number: 1,
+            msg: Some(msg),
+        }
     }
 
     fn deliverable(network: &UnderWay<u32>) -> Vec<usize> {

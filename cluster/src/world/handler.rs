@@ -154,7 +154,12 @@ impl<N: Node> World<'_, N> {
         match effect {
             Effect::Sent(to, msg) => {
                 let due = self.arrival(node, ask);
-                self.network.send(Packet { from: node, to, due, msg: Some(msg) });
+                self.sent += 1;
+                let number = self.sent;
+                self.network.send(Packet { from: node, to, due, number, msg: Some(msg) });
+                if let Some(story) = &mut self.story {
+                    story.sends(number);
+                }
             }
             Effect::Replied(call, reply) => {
                 if let Some(client) = self.history.reply(call, reply) {

@@ -46,7 +46,7 @@ impl<N: Node> World<'_, N> {
         let (step, now) = (self.step, self.now);
         if let Some(story) = &mut self.story {
             story.begin(step, now);
-            story.say(NodeId::at(0), text);
+            story.say_of_all(text);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The story of a walk, as a table of hosts by steps.
 
 use explode_ramdisk::Event;
+use explode_runtime::events::HostEvent;
 
 use crate::clock::Time;
 use crate::disk::HandlerCut;
@@ -11,6 +12,8 @@ use crate::node::{Effect, Node, NodeId};
 const COLUMN: usize = 10;
 /// The largest number of characters of a message or a call.
 pub(super) const MOST: usize = 60;
+/// The name of the network among the hosts, for events that no host makes.
+const NETWORK: &str = "network";
 /// The number of columns after which a row continues on a new line.
 const ROW: usize = 110;
 
@@ -28,6 +31,10 @@ struct StoryRow {
     /// The host that acts, and what it does. `None` before it does anything.
     node: Option<NodeId>,
     texts: Vec<String>,
+    /// The number of the message that arrives.
+    received: Option<u64>,
+    /// The numbers of the messages that are sent.
+    sent: Vec<u64>,
 }
 
 impl Story {
@@ -37,7 +44,8 @@ impl Story {
 
     /// Begins a step.
     pub fn begin(&mut self, step: u32, now: Time) {
-        self.rows.push(StoryRow { step, now, node: None, texts: Vec::new() });
+        let (texts, sent) = (Vec::new(), Vec::new());
+        self.rows.push(StoryRow { step, now, node: None, texts, received: None, sent });
     }
 
     /// Adds what a host does in the present step.
@@ -46,6 +54,32 @@ impl Story {
             row.node = Some(node);
             row.texts.push(text.to_owned());
         }
+    }
+
+    /// Adds what happens to all hosts in the present step.
+    pub fn say_of_all(&mut self, text: &str) {
+        if let Some(row) = self.rows.last_mut() {
+            row.texts.push(text.to_owned());
+        }
+    }
+
+    /// Notes the message that arrives in the present step. A number of 0 is no message.
+    pub fn receives(&mut self, number: u64) {
+        if let Some(row) = self.rows.last_mut() {
+            row.received = (number > 0).then_some(number);
+        }
+    }
+
+    /// Notes a message that is sent in the present step.
+    pub fn sends(&mut self, number: u64) {
+        if let Some(row) = self.rows.last_mut() {
+            row.sent.push(number);
+        }
+    }
+
+    /// Returns the steps as events of hosts.
+    pub fn events(&self) -> Vec<HostEvent> {
+        self.rows.iter().map(StoryRow::event).collect()
     }
 
     /// Returns the table, with a line of headings.
@@ -59,6 +93,16 @@ impl Story {
 }
 
 impl StoryRow {
+    fn event(&self) -> HostEvent {
+        HostEvent {
+            host: self.node.map_or_else(|| NETWORK.to_owned(), |node| node.to_string()),
+            nanos: self.now.0,
+            parts: self.texts.clone(),
+            received: self.received,
+            sent: self.sent.clone(),
+        }
+    }
+
     /// Returns the lines of the row. A text that does not fit begins a new line.
     fn lines(&self) -> Vec<String> {
         let before = self.node.map_or(0, |node| node.index() * COLUMN);

@@ -6,6 +6,7 @@ use explode_ramdisk::Image;
 use explode_runtime::base::StepError;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::crash::SampleLimits;
+use explode_runtime::events::ToldStory;
 use explode_runtime::verdict::Violation;
 use explode_runtime::writeset::DeviceRules;
 
@@ -73,6 +74,8 @@ pub struct World<'s, N: Node> {
     /// True for each host whose node was open before.
     pub(super) was_open: Vec<bool>,
     pub(super) network: UnderWay<N::Msg>,
+    /// The number of messages that were sent so far.
+    pub(super) sent: u64,
     pub(super) now: Time,
     pub(super) clients: Vec<ClientState>,
     pub(super) fresh: u64,
@@ -124,6 +127,7 @@ impl<'s, N: Node> World<'s, N> {
             clocks: vec![HostClock { per_mille: 1000 }; hosts],
             was_open: vec![false; hosts],
             network: UnderWay::new(setup.network, setup.capacity),
+            sent: 0,
             now: Time::default(),
             clients: vec![client; setup.clients],
             fresh: 0,
@@ -155,9 +159,10 @@ impl<'s, N: Node> World<'s, N> {
         self.step
     }
 
-    /// Returns the lines of the story. Empty unless the walk tells it.
-    pub fn story(&self) -> Vec<String> {
-        self.story.as_ref().map(Story::lines).unwrap_or_default()
+    /// Returns the story. Empty unless the walk tells it.
+    pub fn story(&self) -> ToldStory {
+        let told = |story: &Story| ToldStory { lines: story.lines(), events: story.events() };
+        self.story.as_ref().map(told).unwrap_or_default()
     }
 
     /// Returns true in the steps at the end of a walk, which are fair and have no faults.
@@ -255,6 +260,9 @@ impl<'s, N: Node> World<'s, N> {
             self.network.take(index)
         };
         self.counts.delivered += 1;
+        if let Some(story) = &mut self.story {
+            story.receives(packet.number);
+        }
         let input = match packet.msg {
             Some(msg) => Input::Message(packet.from, msg),
             None => Input::BrokenLink(packet.from),

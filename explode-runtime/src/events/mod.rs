@@ -2,6 +2,7 @@
 
 mod call_log;
 mod call_text;
+mod host_event;
 mod jsonl;
 mod limits;
 mod logged_call;
@@ -12,6 +13,7 @@ mod summary;
 
 pub use call_log::{CallLog, FailedCommand};
 pub use explode_ramdisk::{Event, Flags, Payload};
+pub use host_event::{HostEvent, ToldStory};
 pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
 pub use logged_call::{LoggedAction, LoggedCall};

@@ -4,6 +4,7 @@ use super::session::{DiskTry, PathFailure, PathResult, ProbeSession};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::PieceName;
+use crate::events::ToldStory;
 use crate::trace::Trace;
 use crate::worker::probe::{CrashPoint, ProbeAnswers, ProbeGoal, StoppedAt};
 
@@ -174,7 +175,7 @@ fn failure(
         spot: Some(stopped.spot.clone()),
         violation,
         promise: None,
-        told: Vec::new(),
+        told: ToldStory::default(),
     };
     LocatedFailure { failing, stopped: Some(stopped), by_search }
 }

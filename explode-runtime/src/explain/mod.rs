@@ -7,6 +7,7 @@
 
 pub mod critical;
 mod differences;
+mod host_events;
 mod in_thread;
 mod locate;
 pub mod minimise;
@@ -15,6 +16,7 @@ mod story;
 mod text;
 
 pub use differences::{CAUSES, differences, diverged};
+pub use host_events::{chrome, shiviz};
 pub use in_thread::story_in_thread;
 pub use locate::{LocatedFailure, Location, SearchResult, locate, look};
 pub use session::{DiskTry, PathFailure, PathResult, ProbeSession, SearchBounds};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::{Epoch, PieceName};
-use crate::events::FailedCommand;
+use crate::events::{FailedCommand, ToldStory};
 use crate::trace::{CrashDiskRecord, ReplayResult, Trace};
 use crate::verdict::{Broken, BrokenKind, StepName, Violation, WorkerDeath};
 use crate::worker::probe::{
@@ -109,7 +109,7 @@ pub struct PathFailure {
     /// The profile's line about the broken promise.
     pub promise: Option<CitedPromise>,
     /// The lines of the system's own story, if it has one.
-    pub told: Vec<String>,
+    pub told: ToldStory,
 }
 
 /// The result of a disk.
@@ -510,7 +510,7 @@ impl<'a, 'r> ProbeSession<'a, 'r> {
             spot,
             violation,
             promise: None,
-            told: Vec::new(),
+            told: ToldStory::default(),
         })))
     }
 

@@ -9,7 +9,7 @@ use super::session::{ProbeSession, SearchBounds};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
-use crate::events::FailedCommand;
+use crate::events::{FailedCommand, ToldStory};
 use crate::trace::Trace;
 use crate::verdict::Violation;
 use crate::worker::RemoteWorkers;
@@ -41,8 +41,8 @@ pub struct StoryRun {
     pub promise: Option<CitedPromise>,
     /// The critical write. `None` without a crash.
     pub critical: Option<CriticalSearch>,
-    /// The lines of the system's own story. Empty if it has none.
-    pub told: Vec<String>,
+    /// The system's own story. Empty if it has none.
+    pub told: ToldStory,
     /// The versions that differ from the recorded ones: name, recorded version, present version.
     pub other_versions: Vec<(String, String, String)>,
 }

@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use crate::base::{Broken, ExactCount};
 use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint};
-use crate::events::CallLog;
+use crate::events::{CallLog, ToldStory};
 use crate::explore::ReachedState;
 use crate::judge::CrashPipeline;
 use crate::stack::Stack;
@@ -59,8 +59,8 @@ pub trait UnitHooks {
         false
     }
 
-    /// Receives a line of the story.
-    fn tell(&mut self, _line: String) {}
+    /// Receives the story.
+    fn tell(&mut self, _story: ToldStory) {}
 
     /// Makes the choice at a point past the end of the script.
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32;

@@ -144,7 +144,7 @@ impl Story {
 
     /// Returns true if the system tells its own story.
     fn has_own_story(&self) -> bool {
-        self.retold.as_ref().is_ok_and(|retold| !retold.told.is_empty())
+        self.retold.as_ref().is_ok_and(|retold| !retold.told.lines.is_empty())
     }
 
     /// Returns the message, cut unless `all` is true, and a note on the omitted lines.
@@ -174,7 +174,7 @@ impl Story {
             ));
         }
         parts.push(Part::whole(lines));
-        match retold.told.split_first() {
+        match retold.told.lines.split_first() {
             None => {
                 let lines = mutates(&retold.choices, &retold.failed, false);
                 parts.push(Part::list(lines, Vec::new()));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
 use crate::crash::{Epoch, PieceName};
-use crate::events::{EventSummary, FailedCommand, PlacedCall};
+use crate::events::{EventSummary, FailedCommand, PlacedCall, ToldStory};
 use crate::trace::CrashDiskRecord;
 use crate::verdict::{Broken, Verdict, Violation};
 use crate::worker::Evidence;
@@ -236,8 +236,8 @@ pub struct ProbeResult {
     pub promise: Option<CitedPromise>,
     /// The events, one line each; empty unless the worker keeps events.
     pub events: Vec<String>,
-    /// The lines of the system's own story; empty if it has none, or if the calls are not recorded.
-    pub told: Vec<String>,
+    /// The system's own story; empty if it has none, or if the calls are not recorded.
+    pub told: ToldStory,
 }
 
 /// The end of a path.

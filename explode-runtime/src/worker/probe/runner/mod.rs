@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint, Divergence};
-use crate::events::{CallLog, LoggedAction, event_lines};
+use crate::events::{CallLog, LoggedAction, ToldStory, event_lines};
 use crate::explore::{ReachedState, Unit};
 use crate::judge::{CrashPipeline, check_still};
 use crate::stack::Stack;
@@ -44,7 +44,7 @@ pub(crate) fn probe(
         has_stopped: false,
         log: CallLog::new(order.noted).ticking(order.ticks),
         pristine: system.facts().pristine.clone(),
-        told: Vec::new(),
+        told: ToldStory::default(),
     };
     let ended = system.run(&unit, &mut prober);
     let choices = prober.split(&ended.choices);
@@ -104,8 +104,8 @@ impl UnitHooks for ProbeRunner<'_> {
         self.order.noted
     }
 
-    fn tell(&mut self, line: String) {
-        self.told.push(line);
+    fn tell(&mut self, story: ToldStory) {
+        self.told = story;
     }
 
     fn ahead(&self) -> Vec<Choice> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use explode_ramdisk::Image;
 
 use crate::choose::{Choice, Divergence};
-use crate::events::CallLog;
+use crate::events::{CallLog, ToldStory};
 use crate::verdict::{Violation, WorkerStep};
 use crate::worker::probe::protocol::{ProbeCommand, ProbeGoal, ProbeOrder, ProbeReply};
 
@@ -42,8 +42,8 @@ pub(super) struct ProbeRunner<'a> {
     /// The calls so far.
     pub log: CallLog,
     pub pristine: Image,
-    /// The lines of the system's own story.
-    pub told: Vec<String>,
+    /// The system's own story.
+    pub told: ToldStory,
 }
 
 impl ProbeRunner<'_> {
