@@ -137,3 +137,16 @@ fn the_page_shows_this_store() {
     let (_, shown) = shown.split_once("\n\n").expect("there is a head");
     assert!(page.contains(shown.trim_end()), "docs/start/your-cluster.md has another store");
 }
+
+#[test]
+fn a_test_that_passes_prints_what_it_has_counted() {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "acknowledged_writes_survive", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{text}");
+    for words in ["'store': crashes: crashes ", "'store': reached: n1 crashed ", ": undecided: "] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}

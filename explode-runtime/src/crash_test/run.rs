@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use itertools::Itertools as _;
+
 use super::complete::incomplete;
 use super::diverged::{diverged, with_causes, without_story};
 use super::parts::EngineParts;
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{engine, model};
-use crate::base::{Options, RunError};
+use crate::base::{Options, RunError, TallyGroup};
 use crate::explain::minimise::{MinimiseResult, minimise};
 use crate::explain::{SearchBounds, StoryCommands, differences, diverged as in_lines, story};
 use crate::plan::{Plan, Registry, RunSettings};
@@ -160,6 +162,10 @@ impl CrashTest {
 
     /// Returns an error if a run without findings is incomplete but must be complete.
     pub(super) fn judge(&self, summary: Summary) -> Result<Summary, String> {
+        for TallyGroup { name, tallies } in &summary.tallies {
+            let counts = tallies.iter().map(|(name, count)| format!("{name} {count}")).join(", ");
+            note(&format!("crash test '{}': {name}: {counts}", self.plan.target));
+        }
         let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
         let name = &self.plan.target;
         let settings = &self.plan.settings;
