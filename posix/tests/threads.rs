@@ -115,15 +115,16 @@ fn map(file: &File, protection: i32, flags: i32, len: usize) -> std::io::Result<
     if at == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(at.cast()) }
 }
 
+/// Makes a file for reading and writing.
+fn new_file(folder: &Path) -> std::io::Result<File> {
+    let path = folder.join("a");
+    File::options().read(true).write(true).create(true).truncate(true).open(path)
+}
+
 #[test]
 fn a_shared_mapping_for_stores_is_refused_by_name() {
     let text = opening(|folder| {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(folder.join("a"))?;
+        let file = new_file(folder)?;
         file.set_len(4096)?;
         let mapped = map(&file, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, 4096);
         assert_eq!(mapped.unwrap_err().raw_os_error(), Some(libc::ENODEV));
@@ -135,12 +136,7 @@ fn a_shared_mapping_for_stores_is_refused_by_name() {
 #[test]
 fn a_mapping_for_reading_shows_later_writes() {
     let text = opening(|folder| {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(folder.join("a"))?;
+        let file = new_file(folder)?;
         (&file).write_all(b"one")?;
         let at = map(&file, libc::PROT_READ, libc::MAP_SHARED, 4096)?;
         // SAFETY: The mapping has a whole page.

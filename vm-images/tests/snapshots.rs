@@ -129,4 +129,13 @@ fn a_guest_without_a_place_for_snapshots_boots() {
     spec.snapshots = Some(folder.path().to_owned());
     let error = Guest::boot(&spec).unwrap_err().to_string();
     assert!(error.contains("/missing"), "{error}");
+    // A guest that does not answer leaves nothing in the folder.
+    spec.agent = None;
+    spec.files = vec![GuestFile {
+        path: "/agent/run".to_owned(),
+        mode: 0o644,
+        contents: b"exec busybox reboot -f\n".to_vec(),
+    }];
+    assert_eq!(Guest::boot(&spec).unwrap_err().kind(), VmErrorKind::Broken);
+    assert!(files(folder.path()).is_empty());
 }

@@ -91,21 +91,15 @@ impl Guest {
         let mut qemu = command(spec)?;
         let mut monitor = Monitor::add(&mut qemu).doing("prepare QEMU's monitor")?;
         let mut guest = Self::start_command(spec, qemu, &[])?;
-        if let Err(error) = guest.wait_for_agent(spec.boot_deadline, is_cancelled) {
-            unsaved.abandon();
-            return Err(error);
-        }
+        guest.wait_for_agent(spec.boot_deadline, is_cancelled)?;
         // Without its snapshot the next guest boots as this one did.
         let Some((reader, _)) = guest.stream.as_ref().filter(|_| monitor.has_greeted()) else {
-            unsaved.abandon();
             return Ok(guest);
         };
         let written = monitor.begin().and_then(|()| unsaved.write(&mut monitor, reader));
         monitor.ask("cont", json!({})).doing("let the guest run on")?;
-        match written {
-            Ok(()) => drop(unsaved.finish()),
-            Err(_) => unsaved.abandon(),
-        }
+        // The result only says whether the next guest boots as well.
+        let _ = written.and_then(|()| unsaved.finish());
         Ok(guest)
     }
 

@@ -62,10 +62,11 @@ pub(super) struct Snapshot {
     pub(super) answer: Vec<u8>,
 }
 
-/// A snapshot that only this process makes.
+/// A snapshot that only this process makes. Without [`finish`](Unsaved::finish) nothing stays.
 pub(super) struct Unsaved {
     file: File,
     path: PathBuf,
+    is_named: bool,
 }
 
 /// Returns the beginning of a guest. Waits while another process makes its snapshot.
@@ -95,7 +96,11 @@ fn at(path: &Path, gives_up: &dyn Fn() -> bool) -> Result<Beginning> {
             // Its last writer may have renamed or removed it meanwhile.
             Ok(()) if !is_named(&file, &temporary) => {}
             Ok(()) if file.set_len(0).is_ok() => {
-                return Ok(Beginning::Save(Unsaved { file, path: path.to_owned() }));
+                let unsaved = Unsaved { file, path: path.to_owned(), is_named: false };
+                // A writer may have finished between the two looks.
+                if !path.exists() {
+                    return Ok(Beginning::Save(unsaved));
+                }
             }
             Err(TryLockError::WouldBlock) => thread::sleep(LOOK),
             Ok(()) | Err(TryLockError::Error(_)) => break,
@@ -173,16 +178,20 @@ impl Unsaved {
     }
 
     /// Gives a written snapshot its name, and removes old ones.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.file.sync_data()?;
         fs::rename(self.path.with_extension(UNFINISHED), &self.path)?;
+        self.is_named = true;
         prune(self.path.parent().unwrap_or(&self.path), LIMIT)
     }
+}
 
-    /// Removes a part of a snapshot.
-    pub(super) fn abandon(self) {
-        // If it stays, the next writer begins again.
-        let _ = fs::remove_file(self.path.with_extension(UNFINISHED));
+impl Drop for Unsaved {
+    fn drop(&mut self) {
+        if !self.is_named {
+            // If it stays, the next writer begins again.
+            let _ = fs::remove_file(self.path.with_extension(UNFINISHED));
+        }
     }
 }
 
