@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::base::{ExactCount, Exit, RunError};
+use explode_runtime::base::{Exit, RunError};
 use explode_runtime::plan::{CrashModel, Plan, Registry};
 use explode_runtime::report::{
-    Appearance, Colour, Finding, Line, Message, ModelResult, Summary, detail_line, shows,
+    Appearance, Colour, Finding, Line, Message, ModelResult, detail_line, shows,
 };
 use serde_json::json;
 
@@ -175,12 +175,8 @@ impl ExploredModels {
     fn exit(&self, require_complete: bool) -> Exit {
         let is_complete = self.results.len() == CrashModel::ALL.len()
             && self.results.iter().all(|result| result.summary.complete);
-        let any = |count: fn(&Summary) -> &ExactCount| {
-            self.results.iter().any(|result| !count(&result.summary).is_zero())
-        };
-        let is_broken = any(|summary| &summary.broken);
-        // As in a single run, one that was not replayed for lack of time counts.
-        if any(|summary| &summary.findings) {
+        let is_broken = self.results.iter().any(|result| !result.summary.broken.is_zero());
+        if self.signatures().iter().any(|signature| self.strictest(signature).is_some()) {
             Exit::Findings
         } else if is_broken {
             Exit::Broken
