@@ -1,6 +1,6 @@
 //! Walks whose choices are numbers.
 
-use explode_runtime::choose::{BarePoint, WalkAnswers};
+use explode_runtime::choose::WalkAnswers;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{Ask, Question};
@@ -46,12 +46,12 @@ pub fn identity(made: &[MadeChoice]) -> u128 {
 
 impl Ask for BareWalk<'_> {
     fn ask(&mut self, question: &Question<'_>) -> u32 {
-        let Question { kind, options, ids, weights, by_weight, is_fair, place, .. } = *question;
+        let Question { point, place, .. } = *question;
+        let options = point.options;
         assert!(options > 0, "a choice among no options at {place}");
         if options == 1 {
             return 0;
         }
-        let point = BarePoint { kind, options, ids, weights, by_weight, is_fair };
         let value = self.answers.answer(&point);
         assert!(value < options, "answer {value} of {options} options at {place}");
         self.made.push(MadeChoice { options, value });
@@ -90,20 +90,20 @@ impl<'a> RepeatedWalk<'a> {
 
 impl Ask for RepeatedWalk<'_> {
     fn ask(&mut self, question: &Question<'_>) -> u32 {
-        if question.options == 1 || self.difference.is_some() {
+        if question.point.options == 1 || self.difference.is_some() {
             return 0;
         }
         let at = self.next;
         self.next += 1;
         match self.made.get(at) {
-            Some(made) if made.options == question.options => made.value,
+            Some(made) if made.options == question.point.options => made.value,
             other => {
                 let first = other.map_or_else(
                     || "the walk had ended".to_owned(),
                     |made| format!("there were {} options", made.options),
                 );
                 let node = question.node.map_or_else(String::new, |node| format!(" on {node}"));
-                let Question { place, options, .. } = question;
+                let (place, options) = (question.place, question.point.options);
                 let text = format!(
                     "choice {at}: the first time {first}, the second time there are {options} at \
                      {place}{node}"

@@ -6,25 +6,15 @@ mod texts;
 
 use std::fmt;
 
-use explode_runtime::choose::ChoiceKind;
+use explode_runtime::choose::{BarePoint, ChoiceKind};
 
 pub use bare::{BareWalk, MadeChoice, RepeatedWalk, identity};
 pub use texts::{RecordedWalk, Scripted};
 
 /// A choice point of a cluster.
 pub struct Question<'a> {
-    /// The kind of the choice.
-    pub kind: ChoiceKind,
-    /// The number of options, at least 1.
-    pub options: u32,
-    /// The identity of each option, for strategies with priorities. Empty for data.
-    pub ids: &'a [u64],
-    /// The weight of each option. Empty if all are equal.
-    pub weights: &'a [u32],
-    /// True if every random policy draws by the weights.
-    pub by_weight: bool,
-    /// True if no option may wait for ever.
-    pub is_fair: bool,
+    /// The point without texts. Unlike there, one option is enough: then nothing is chosen.
+    pub point: BarePoint<'a>,
     /// The name of the place.
     pub place: &'static str,
     /// The node that the choice is about. `None` if it is about none.
@@ -36,17 +26,9 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Returns a question about data: every option is as good as another.
     pub fn data(kind: ChoiceKind, options: u32, place: &'static str) -> Question<'static> {
-        Question {
-            kind,
-            options,
-            ids: &[],
-            weights: &[],
-            by_weight: false,
-            is_fair: false,
-            place,
-            node: None,
-            name: None,
-        }
+        let point =
+            BarePoint { kind, options, ids: &[], weights: &[], by_weight: false, is_fair: false };
+        Question { point, place, node: None, name: None }
     }
 
     /// Returns a question with two answers, 0 for no. On average `yes` of `of` are answered yes.
@@ -57,7 +39,8 @@ impl Question<'_> {
         names: &'a dyn Fn(u32) -> String,
     ) -> Question<'a> {
         let data = Question::data(kind, 2, place);
-        Question { weights, by_weight: true, name: Some(names), ..data }
+        let point = BarePoint { weights, by_weight: true, ..data.point };
+        Question { point, name: Some(names), ..data }
     }
 }
 

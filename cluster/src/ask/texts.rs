@@ -18,8 +18,9 @@ fn label(question: &Question<'_>) -> Label {
 
 /// Calls `choose` with the point of a question.
 fn with_point<T>(question: &Question<'_>, choose: impl FnOnce(&ChoicePoint<'_>) -> T) -> T {
-    let Question { kind, options, weights, name, .. } = *question;
-    let names: Vec<String> = name.map_or_else(Vec::new, |name| (0..options).map(name).collect());
+    let BarePoint { kind, options, weights, .. } = question.point;
+    let names: Vec<String> =
+        question.name.map_or_else(Vec::new, |name| (0..options).map(name).collect());
     choose(&ChoicePoint { kind, options, names: &names, weights, label: label(question) })
 }
 
@@ -95,15 +96,13 @@ impl<'a> RecordedWalk<'a> {
 impl Ask for RecordedWalk<'_> {
     fn ask(&mut self, question: &Question<'_>) -> u32 {
         let RecordedWalk { source, chooser, heard, .. } = self;
-        let Question { kind, options, ids, weights, by_weight, is_fair, .. } = *question;
+        let options = question.point.options;
         if options == 1 {
             return 0;
         }
         let at = chooser.made().len();
         let value = match source {
-            Source::Answers(answers) => {
-                answers.answer(&BarePoint { kind, options, ids, weights, by_weight, is_fair })
-            }
+            Source::Answers(answers) => answers.answer(&question.point),
             // The walk is another one now. The caller compares what it finds.
             Source::Made(made) => {
                 made.get(at).filter(|made| made.options == options).map_or(0, |made| made.value)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::Image;
 use explode_runtime::base::StepError;
-use explode_runtime::choose::ChoiceKind;
+use explode_runtime::choose::{BarePoint, ChoiceKind};
 use explode_runtime::crash::SampleLimits;
 use explode_runtime::events::ToldStory;
 use explode_runtime::verdict::Violation;
@@ -209,12 +209,16 @@ impl<'s, N: Node> World<'s, N> {
         weights.clear();
         ids.extend(self.enabled.iter().map(|event| self.id_of(*event)));
         weights.extend(self.enabled.iter().map(|event| self.weight_of(*event)));
+        let step = Question::data(ChoiceKind::Schedule, self.enabled.len() as u32, "step");
         let question = Question {
-            ids: &ids,
-            weights: &weights,
-            is_fair: self.is_tail(),
+            point: BarePoint {
+                ids: &ids,
+                weights: &weights,
+                is_fair: self.is_tail(),
+                ..step.point
+            },
             name: Some(&|option| self.name_of(self.enabled[option as usize])),
-            ..Question::data(ChoiceKind::Schedule, self.enabled.len() as u32, "step")
+            ..step
         };
         let event = self.enabled[ask.ask(&question) as usize];
         (self.ids, self.weights) = (ids, weights);
