@@ -369,8 +369,7 @@ mod tests {
     use super::*;
 
     fn judged(broken: &[(BrokenKind, &str)]) -> Cell {
-        let row =
-            Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
+        let row = Row { name: "hfs".to_owned(), ..Row::default() };
         let column = Column {
             name: "fsync".to_owned(),
             about: String::new(),

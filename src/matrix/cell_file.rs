@@ -1,7 +1,7 @@
 //! One cell as a stack file: the matrix runs it, and a user can run it again.
 
 use explode_runtime::base::{OptionValue, Options, TargetBounds};
-use explode_runtime::plan::Registry;
+use explode_runtime::plan::{GuestPackages, Registry};
 use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
 
@@ -17,6 +17,7 @@ pub struct CellFile<'a> {
     grid: &'a Grid,
     column: &'a Column,
     stack: StackSpec,
+    guest: GuestPackages,
     bounds: TargetBounds,
 }
 
@@ -40,7 +41,8 @@ impl<'a> CellFile<'a> {
             }
             set(top, column.set.iter().map(|(key, value)| (key.as_str(), value.clone())));
         }
-        Ok(CellFile { grid, column, stack, bounds: column.bounds })
+        let guest = row.guest.clone();
+        Ok(CellFile { grid, column, stack, guest, bounds: column.bounds })
     }
 
     /// Returns the same cell on disks that ignore flushes. `None` if the stack has no such disk.
@@ -49,7 +51,7 @@ impl<'a> CellFile<'a> {
         let mut disks = stack.0.iter_mut().filter(|layer| layer.component == DISK).peekable();
         disks.peek()?;
         disks.for_each(|disk| set(disk, [(DROPPED.0, OptionValue::from(DROPPED.1))]));
-        Some(CellFile { stack, ..*self })
+        Some(CellFile { stack, guest: self.guest.clone(), ..*self })
     }
 
     /// Returns the same cell with a few disks of each write set. A loss without flushes shows on
@@ -57,6 +59,7 @@ impl<'a> CellFile<'a> {
     pub fn on_few_disks(&self) -> CellFile<'a> {
         CellFile {
             stack: self.stack.clone(),
+            guest: self.guest.clone(),
             bounds: TargetBounds { limit: 8, samples: 4, ..self.bounds },
             ..*self
         }
@@ -64,7 +67,7 @@ impl<'a> CellFile<'a> {
 
     /// Returns the text of the stack file.
     pub fn file(&self) -> String {
-        let CellFile { grid, column, stack, bounds } = self;
+        let CellFile { grid, column, stack, guest, bounds } = self;
         let mut run = Table::new();
         // Without a depth, a run with a budget goes deeper until its time is up.
         let depth = (!column.deepens).then_some(("depth", u64::from(bounds.depth)));
@@ -85,10 +88,26 @@ impl<'a> CellFile<'a> {
         checker.insert("use".to_owned(), column.checker.as_str().into());
         let mut file = Table::new();
         file.insert("run".to_owned(), run.into());
+        if !guest.is_empty() {
+            file.insert("guest".to_owned(), packages(guest).into());
+        }
         file.insert("component".to_owned(), Value::Array(stack.0.iter().map(layer).collect()));
         file.insert("checker".to_owned(), checker.into());
         file.to_string()
     }
+}
+
+fn packages(GuestPackages { packages, without, rootfs }: &GuestPackages) -> Table {
+    let mut table = Table::new();
+    for (key, names) in [("packages", packages), ("without", without)] {
+        if !names.is_empty() {
+            table.insert(key.to_owned(), names.clone().into());
+        }
+    }
+    if let Some(archive) = rootfs {
+        table.insert("rootfs".to_owned(), archive.file.as_str().into());
+    }
+    table
 }
 
 fn set<'k>(layer: &mut Layer, options: impl IntoIterator<Item = (&'k str, OptionValue)>) {
@@ -123,6 +142,54 @@ fn value(option: &OptionValue) -> Value {
         OptionValue::List(list) => Value::Array(list.iter().map(value).collect()),
         OptionValue::Table(table) => {
             Value::Table(table.iter().map(|(key, option)| (key.clone(), value(option))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::Cli;
+    use crate::stack_file::StackFile;
+
+    /// A cell of a stack file with packages runs in a guest with these packages.
+    #[test]
+    fn a_cell_has_the_packages_of_its_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.toml");
+        let archive = folder.path().join("root.tar");
+        std::fs::write(&archive, [0; 1024]).unwrap();
+        let registry = crate::registry();
+        let stack = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\n";
+        for guest in [
+            "packages = [\"gawk\", \"attr\"]\nwithout = [\"libsigsegv2\"]",
+            "rootfs = \"root.tar\"",
+        ] {
+            std::fs::write(&path, format!("[guest]\n{guest}\n{stack}")).unwrap();
+            let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
+            assert!(!row.guest.is_empty());
+            let column = Column::named(&registry, "synced").unwrap();
+            let grid = Grid {
+                systems: vec![row.clone()],
+                checks: vec![column.clone()],
+                mode: None,
+                budget_ms: None,
+                cell_ms: None,
+                deadline_ms: 1,
+                seed: 0,
+                tag: None,
+            };
+            let cell = CellFile::new(&registry, &grid, &row, &column).unwrap();
+            let without = cell.without_flushes().unwrap();
+            for file in [cell.file(), without.file(), cell.on_few_disks().file()] {
+                let read =
+                    StackFile::of_text(&registry, Cli::command, Path::new("check.toml"), &file);
+                assert_eq!(read.unwrap().guest, row.guest, "{file}");
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use explode_runtime::base::UsageError;
-use explode_runtime::plan::Registry;
+use explode_runtime::plan::{GuestPackages, Registry};
 
 use super::row::Row;
 use crate::stack_file::{self, NamedStack};
@@ -46,7 +46,7 @@ pub fn row_named(registry: &Registry, name: &str) -> Result<Option<Row>, UsageEr
 fn row(registry: &Registry, NamedStack { name, stack, .. }: NamedStack) -> Row {
     let top = stack.0.last().map_or("", |top| top.component.as_str());
     let driver = registry.rows.iter().find(|row| row.name == top).map_or(top, |row| row.driver);
-    Row { name, driver: driver.to_owned(), stack }
+    Row { name, driver: driver.to_owned(), stack, guest: GuestPackages::default() }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use explode_runtime::base::{
     Mode, OptionValue, Options, RunError, TargetBounds, UsageError, check_folder, check_plain,
     durable_write, read_plain_at_most,
 };
-use explode_runtime::plan::{MatrixColumn, Registry};
+use explode_runtime::plan::{GuestPackages, MatrixColumn, Registry};
 use explode_runtime::report::Finding;
 use explode_runtime::run::check_owner;
 use explode_runtime::stack::{Carried, StackSpec, carried};
@@ -197,7 +197,8 @@ impl Row {
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
             let file = StackFile::read(registry, Cli::command, Path::new(name))?;
-            return Ok(Row { name: file.name(), driver: String::new(), stack: file.stack });
+            let (name, driver) = (file.name(), String::new());
+            return Ok(Row { name, driver, stack: file.stack, guest: file.guest });
         }
         let systems = registry.rows.iter().map(|system| system.name);
         let is_one = |name: &&str| systems.clone().any(|system| system == *name);
@@ -210,7 +211,8 @@ impl Row {
         }
         let found = registry.rows.iter().find(|system| system.name == name);
         let driver = found.map_or(name, |system| system.driver).to_owned();
-        Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
+        let (stack, guest) = (registry.stack_of(name)?, GuestPackages::default());
+        Ok(Row { name: name.to_owned(), driver, stack, guest })
     }
 }
 

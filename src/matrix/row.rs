@@ -1,13 +1,13 @@
 //! A row of the matrix.
 
 use explode_runtime::base::UsageError;
-use explode_runtime::plan::Registry;
+use explode_runtime::plan::{GuestPackages, Registry};
 use explode_runtime::stack::StackSpec;
 use explode_runtime::verdict::Profile;
 use serde::{Deserialize, Serialize};
 
 /// A row: a system.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// The name, also of a folder.
@@ -17,6 +17,9 @@ pub struct Row {
     pub driver: String,
     /// The stack, bottom first.
     pub stack: StackSpec,
+    /// The packages of its guests, or the archive in which its commands run.
+    #[serde(default, skip_serializing_if = "GuestPackages::is_empty")]
+    pub guest: GuestPackages,
 }
 
 impl Row {

@@ -276,8 +276,7 @@ mod tests {
             "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
         }))
         .unwrap();
-        let row =
-            Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
+        let row = Row { name: "hfs".to_owned(), ..Row::default() };
         let bug = serde_json::from_value(json!({
             "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: \
                 Oops: 0000\nRIP: hfs_find\nCall Trace",
