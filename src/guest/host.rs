@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use explode_kernel::IMAGE_FILE;
+use explode_kernel::{IMAGE_FILE, PACKAGE};
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
 use explode_runtime::plan::{GuestPackages, RootfsArchive};
@@ -62,11 +62,16 @@ pub(super) fn add_packages(spec: &mut GuestSpec, packages: &GuestPackages) -> Re
         return Ok(());
     }
     let userland = userland(packages).map_err(run_error)?;
-    let (count, mib) = (userland.packages, userland.bytes.div_ceil(1 << 20));
+    let (count, mib) = (userland.packages.len(), userland.bytes.div_ceil(1 << 20));
     let what = match packages.rootfs.as_deref() {
         Some(RootfsArchive { file, .. }) => format!("rootfs {file}"),
         None => format!("{count} packages"),
     };
+    if let Some(file) = spec.files.iter_mut().find(|file| file.path == IMAGE_FILE) {
+        for (name, version) in &userland.packages {
+            file.contents.extend(format!("{PACKAGE} {name} {version}\n").into_bytes());
+        }
+    }
     spec.add_userland(userland);
     let memory = spec.memory_mib;
     output::note(&format!("guest: {what}, {mib} MiB; {memory} MiB of memory"));

@@ -74,7 +74,7 @@ pub use kernel::KernelDisks;
 pub use leftovers::remove_left;
 pub use machine::KernelMachine;
 pub use marks::{MARK_REQUEST, TOOLS};
-pub use packages::IMAGE_FILE;
+pub use packages::{IMAGE_FILE, PACKAGE};
 pub use scheduling::yield_to_others;
 pub use threads::find_thread;
 pub use unrecorded_disk::UnrecordedDisk;

@@ -48,7 +48,7 @@ pub(crate) fn get(build: &Build<'_>, file: &Path, hash: &str) -> Result<Userland
         build.cache.entry("rootfs", &key, build.progress, |building| pack(building, file))?;
     let file = entry.join(FILE);
     let bytes = file.metadata().at("read", &file)?.len();
-    Ok(Userland { file, packages: 0, is_root: true, bytes })
+    Ok(Userland { file, packages: Vec::new(), is_root: true, bytes })
 }
 
 fn pack(building: &Building<'_>, file: &Path) -> Result<()> {

@@ -33,8 +33,8 @@ const OMITTED: [&str; 6] = [
 pub struct Userland {
     /// The archive that the kernel unpacks after the image.
     pub file: PathBuf,
-    /// The number of packages. 0 for a root file system.
-    pub packages: usize,
+    /// The names and versions of the packages. Empty for a root file system.
+    pub packages: Vec<(String, String)>,
     /// True if commands run in it ([`ROOTFS`](super::ROOTFS)) and not beside the image's programs.
     pub is_root: bool,
     /// The size of the archive in bytes.
@@ -53,7 +53,8 @@ pub(crate) fn get(build: &Build<'_>, names: &[&str], without: &[&str]) -> Result
         .entry("userland", &key, build.progress, |building| pack(building, &packages))?;
     let file = entry.join(FILE);
     let bytes = file.metadata().at("read", &file)?.len();
-    Ok(Userland { file, packages: packages.len(), is_root: false, bytes })
+    let packages = packages.into_iter().map(|Package { name, version }| (name, version)).collect();
+    Ok(Userland { file, packages, is_root: false, bytes })
 }
 
 fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
