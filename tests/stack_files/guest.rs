@@ -451,9 +451,10 @@ fn packages_come_with_what_they_need() {
     let [finding] = findings[..] else { panic!("{ran:?}") };
     assert_eq!(finding["replayed"], true, "{ran:?}");
     assert!(finding["message"].as_str().unwrap().contains("it is gone"), "{ran:?}");
-    let trace: Value =
-        serde_json::from_slice(&fs::read(desk.path(finding["trace"].as_str().unwrap())).unwrap())
-            .unwrap();
+    let trace: Value = serde_json::from_slice(
+        &fs::read(desk.path().join(finding["trace"].as_str().unwrap())).unwrap(),
+    )
+    .unwrap();
     for package in ["gawk", "libreadline8", "libc6"] {
         let version = trace["versions"][package].as_str().expect("each package has a version");
         assert!(version.starts_with(|digit: char| digit.is_ascii_digit()), "{package}: {version}");
