@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::fs::{self, File, Permissions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -260,10 +260,15 @@ pub(crate) fn shell(command: &str, environment: Vec<(String, String)>) -> Comman
 /// Starts a shell with process numbers of its own, on the thread of the programs. It ends with that
 /// thread.
 pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
+    let parent = std::process::id();
     // SAFETY: the calls are system calls, and allocate nothing.
     unsafe {
-        shell.pre_exec(|| {
+        shell.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // If this process died before that call, the shell receives no signal.
+            if parent_id()? != parent {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
             libc::umask(0o022);
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             Ok(())
@@ -273,4 +278,26 @@ pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
     let child = shell.spawn();
     space::share_process_numbers()?;
     child
+}
+
+/// Returns the number of the process that has started this one, also from another namespace of
+/// process numbers, in which getppid(2) returns 0 (proc_pid_stat(5)). Allocates nothing.
+fn parent_id() -> io::Result<u32> {
+    let mut bytes = [0; 512];
+    let len = File::open("/proc/self/stat")?.read(&mut bytes)?;
+    // The name of the program, in brackets, stands before the state and the parent.
+    let rest = bytes[..len].rsplit(|byte| *byte == b')').next().unwrap_or_default();
+    let parent = rest.split(|byte| *byte == b' ').nth(2).unwrap_or_default();
+    let number = std::str::from_utf8(parent).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::parent_id as known;
+
+    #[test]
+    fn the_parent_is_known() {
+        assert_eq!(super::parent_id().unwrap(), known());
+    }
 }
