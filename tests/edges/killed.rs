@@ -89,9 +89,9 @@ fn kills(explode: &Path, more: &[&str]) -> Option<Ran> {
 /// SIGKILL of each part of `explode app`. `scripts/long/kills` does the same a thousand times.
 #[test]
 fn nothing_is_left_of_a_program_on_simulated_files() {
-    let Some(ran) = kills(Path::new(program()), &["8"]) else { return };
+    let Some(ran) = kills(Path::new(program()), &["9"]) else { return };
     let ran = ran.expect(0);
-    let counts = "explode: 1, worker: 1, replay: 1, program: 1, setup: 1, work: 1, recover: 1, \
+    let counts = "explode: 1, worker: 1, guard: 1, replay: 1, program: 1, setup: 1, work: 1, recover: 1, \
                   check: 1";
     assert!(ran.out.contains(counts), "{ran:?}");
     assert!(ran.out.ends_with("0 things left\n"), "{ran:?}");

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -21,6 +21,7 @@ use fuser::{Config, Session, SessionACL};
 use nix::sys::statvfs::statvfs;
 
 use crate::forward::Forward;
+use crate::guard::Guard;
 use crate::held_calls;
 use crate::hook::with_hook;
 use crate::mappings::Mappings;
@@ -123,13 +124,17 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     thread::Builder::new().name("programs".to_owned()).spawn(move || {
         let entered = space::enter(&space_of).and_then(|()| {
             listen(requests.clone())?;
+            let guard = Guard::start()?;
             let mappings = Mappings::start(requests)?;
             held_calls::hold(mappings.clone(), held)?;
-            Ok(mappings)
+            Ok((mappings, guard))
         });
-        let goes_on = entered.is_ok();
-        started.send(entered).ok();
-        if goes_on {
+        let (mappings, guard) = entered.map_or_else(
+            |error| (Err(error), None),
+            |(mappings, guard)| (Ok(mappings), Some(guard)),
+        );
+        started.send(mappings).ok();
+        if guard.is_some() {
             waiting.iter().for_each(|job| job());
         }
     })?;
@@ -266,7 +271,7 @@ pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
         shell.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             // If this process died before that call, the shell receives no signal.
-            if parent_id()? != parent {
+            if space::parent_id()? != parent {
                 return Err(io::ErrorKind::NotConnected.into());
             }
             libc::umask(0o022);
@@ -278,26 +283,4 @@ pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
     let child = shell.spawn();
     space::share_process_numbers()?;
     child
-}
-
-/// Returns the number of the process that has started this one, also from another namespace of
-/// process numbers, in which getppid(2) returns 0 (proc_pid_stat(5)). Allocates nothing.
-fn parent_id() -> io::Result<u32> {
-    let mut bytes = [0; 512];
-    let len = File::open("/proc/self/stat")?.read(&mut bytes)?;
-    // The name of the program, in brackets, stands before the state and the parent.
-    let rest = bytes[..len].rsplit(|byte| *byte == b')').next().unwrap_or_default();
-    let parent = rest.split(|byte| *byte == b' ').nth(2).unwrap_or_default();
-    let number = std::str::from_utf8(parent).ok().and_then(|text| text.parse().ok());
-    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::process::parent_id as known;
-
-    #[test]
-    fn the_parent_is_known() {
-        assert_eq!(super::parent_id().unwrap(), known());
-    }
 }
