@@ -129,9 +129,16 @@ pub(crate) fn own_process_numbers() -> io::Result<()> {
 }
 
 /// Lets this thread start threads and programs with the process numbers of this process again.
+///
+/// # Errors
+/// The process numbers belong to another user namespace than this process.
 pub(crate) fn share_process_numbers() -> io::Result<()> {
     let own = fs::File::open("/proc/self/ns/pid")?;
-    Ok(setns(own, CloneFlags::CLONE_NEWPID)?)
+    setns(own, CloneFlags::CLONE_NEWPID).map_err(|error| {
+        let hint = "in a user namespace explode needs process numbers of its own: start it with \
+                    'unshare -Urpf --mount-proc'";
+        io::Error::other(format!("{error}; {hint}"))
+    })
 }
 
 /// Returns the number of the process that has started this one, also from another namespace of
