@@ -94,6 +94,12 @@ fn a_program_says_what_it_has_promised() {
     assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
     let early = lines("echo $k >>log; explode-mark done $k; sync log .");
     assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
+    // Another user says the same.
+    let other = "setpriv --reuid 65534 --regid 65534 --clear-groups explode-mark done $k";
+    let sound = lines(&format!("echo $k >>log; sync log .; {other}"));
+    assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
+    let early = lines(&format!("echo $k >>log; {other}; sync log ."));
+    assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
     // A request for checks knows only the promises before it.
     let asks = lines("echo $k >>log; explode-mark crash early; sync log .; explode-mark done $k");
     assert_eq!(asks.0, [""; 0]);
@@ -564,4 +570,24 @@ fn a_user_without_privileges_checks_programs_in_a_user_namespace() {
     assert!(alone.err.contains(hint), "{alone:?}");
     let half = as_nobody(folder.path(), "unshare -Ur").expect(4);
     assert!(half.out.contains(hint), "{half:?}");
+}
+
+#[test]
+fn a_fifo_and_a_name_of_any_bytes_are_one_change_each() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let found = |check: &str| {
+        let work = "umask 077; mkfifo p; touch $(printf 'a\\377')";
+        result(&explode_in(
+            folder.path(),
+            ["app", "--work", work, "--check", check, "--format", "jsonl"],
+        ))
+    };
+    let whole = "test ! -e p || test \"$(stat -c '%F %a' p)\" = 'fifo 600'";
+    // Each disk in each epoch in which it is possible: 1 at the begin, 2 in between, 4 at the end.
+    assert_eq!(found(whole), (Vec::new(), ["4", "7", "1"].map(str::to_owned)));
+    let lost = found("test ! -e p || test -e $(printf 'a\\377') || ! echo p alone");
+    assert_eq!(lost.0, ["app/check-failed/p-alone"]);
 }

@@ -12,6 +12,7 @@
 //! # Rooms, bottom first
 //!
 //! - `hook`: functions that are called while a program runs
+//! - `names`: names of any bytes, as text
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `space`: the namespaces in which programs run
@@ -29,6 +30,7 @@ mod held_calls;
 mod hook;
 mod mappings;
 mod marks;
+mod names;
 mod programs;
 mod requests;
 mod resident;
