@@ -75,7 +75,7 @@ fn a_worker_that_hangs_leaves_no_folder() {
 /// Runs `scripts/long/kills`. `None` if this machine cannot.
 fn kills(explode: &Path, more: &[&str]) -> Option<Ran> {
     let needed = ["/dev/fuse", "/usr/bin/python3"].map(Path::new);
-    for missing in needed.into_iter().filter(|path| !path.exists()) {
+    if let Some(missing) = needed.into_iter().find(|path| !path.exists()) {
         unsupported(&missing.display().to_string());
         return None;
     }
