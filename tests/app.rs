@@ -94,6 +94,12 @@ fn a_program_says_what_it_has_promised() {
     assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
     let early = lines("echo $k >>log; explode-mark done $k; sync log .");
     assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
+    // Another user says the same.
+    let other = "setpriv --reuid 65534 --regid 65534 --clear-groups explode-mark done $k";
+    let sound = lines(&format!("echo $k >>log; sync log .; {other}"));
+    assert_eq!(sound, (Vec::new(), ["17", "15", "1"].map(str::to_owned)));
+    let early = lines(&format!("echo $k >>log; {other}; sync log ."));
+    assert_eq!(early.0, ["app/check-failed/line-a-is-gone"]);
     // A request for checks knows only the promises before it.
     let asks = lines("echo $k >>log; explode-mark crash early; sync log .; explode-mark done $k");
     assert_eq!(asks.0, [""; 0]);
@@ -326,7 +332,9 @@ fn without_root_it_says_what_is_missing() {
     let mut command = Command::new(program);
     command.args(["app", "--work", "true", "--check", "true"]);
     let ran = common::ran(command.current_dir(folder.path()).uid(65534)).expect(3);
-    assert_eq!(ran.err, "error: mounting simulated files needs root; run it as root\n");
+    let text = "error: mounting simulated files needs root; run it as root, or as a user with \
+                'unshare -Urpf --mount-proc explode ...'\n";
+    assert_eq!(ran.err, text);
 }
 
 #[test]
@@ -523,4 +531,63 @@ fn a_script_of_a_folder_is_refused_where_none_is_possible() {
     let repair = trace(&["--recover", "test ! -e v -o -s v", "--check", "true"]);
     let why = ["its check does not fail on what a crash has left"];
     explode_in(folder.path(), ["show", "--as", "sh", &repair]).refused(&why);
+}
+
+/// Runs `explode app` with a finding as the user `nobody`, below a command of `unshare`.
+fn as_nobody(folder: &Path, unshare: &str) -> Ran {
+    let explode = folder.join("explode");
+    if !explode.exists() {
+        // A copy by this process could be open in a child of another test.
+        common::ran(Command::new("cp").args([program().as_ref(), &*explode])).expect(0);
+        std::os::unix::fs::chown(folder, Some(65534), Some(65534)).unwrap();
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    // On most systems all users may open the device.
+    let script = format!(
+        "test -e fuse || mknod -m 666 fuse c 10 229; mount --bind fuse /dev/fuse
+         exec setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=$PWD {unshare} \
+             ./explode app --work 'echo {{n}} >new; mv new v' --check 'test ! -e v || test -s v'"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["-m", "--", "sh", "-c", &script]).current_dir(folder);
+    common::ran(&mut command)
+}
+
+#[test]
+fn a_user_without_privileges_checks_programs_in_a_user_namespace() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let has_namespaces = as_nobody(folder.path(), "unshare -Ur true;").code == 0;
+    if !has_namespaces {
+        return common::unsupported::unsupported("user namespaces");
+    }
+    let ran = as_nobody(folder.path(), "unshare -Urpf --mount-proc").expect(1);
+    assert!(ran.out.contains("24 crash disks"), "{ran:?}");
+    let hint = "unshare -Urpf --mount-proc";
+    let alone = as_nobody(folder.path(), "").expect(3);
+    assert!(alone.err.contains(hint), "{alone:?}");
+    let half = as_nobody(folder.path(), "unshare -Ur").expect(4);
+    assert!(half.out.contains(hint), "{half:?}");
+}
+
+#[test]
+fn a_fifo_and_a_name_of_any_bytes_are_one_change_each() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let found = |check: &str| {
+        let work = "umask 077; mkfifo p; touch $(printf 'a\\377')";
+        result(&explode_in(
+            folder.path(),
+            ["app", "--work", work, "--check", check, "--format", "jsonl"],
+        ))
+    };
+    let whole = "test ! -e p || test \"$(stat -c '%F %a' p)\" = 'fifo 600'";
+    // Each disk in each epoch in which it is possible: 1 at the begin, 2 in between, 4 at the end.
+    assert_eq!(found(whole), (Vec::new(), ["4", "7", "1"].map(str::to_owned)));
+    let lost = found("test ! -e p || test -e $(printf 'a\\377') || ! echo p alone");
+    assert_eq!(lost.0, ["app/check-failed/p-alone"]);
 }

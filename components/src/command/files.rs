@@ -44,7 +44,9 @@ pub fn def() -> ComponentDef {
 /// The text says what is missing.
 pub fn requirements() -> Result<(), String> {
     if !nix::unistd::geteuid().is_root() {
-        return Err("mounting simulated files needs root; run it as root".to_owned());
+        let text = "mounting simulated files needs root; run it as root, or as a user with \
+                    'unshare -Urpf --mount-proc explode ...'";
+        return Err(text.to_owned());
     }
     let device = std::fs::File::options().read(true).write(true).open("/dev/fuse");
     let advice = "load the kernel module fuse, or give this machine the device";

@@ -19,6 +19,7 @@ use fuser::{
 use nix::errno::Errno;
 
 use crate::mappings::Mappings;
+use crate::names::text;
 use crate::requests::{MountId, Requests};
 use crate::server::{BLOCK, FOREVER, FileServer, Result, new_time, number};
 
@@ -36,14 +37,10 @@ fn refuse(errno: Errno) -> FuseErrno {
     FuseErrno::from_i32(errno as i32)
 }
 
-/// Returns a name as text. `EILSEQ` if it is not UTF-8, which simulated files cannot hold.
-fn text(name: &OsStr) -> Result<String> {
-    name.to_str().map(str::to_owned).ok_or(Errno::EILSEQ)
-}
-
 /// Returns the name of an extended attribute that simulated files keep, else `EOPNOTSUPP`.
+/// `EILSEQ` if it is not UTF-8.
 fn attribute(name: &OsStr) -> Result<String> {
-    let name = text(name)?;
+    let name = name.to_str().map(str::to_owned).ok_or(Errno::EILSEQ)?;
     if name.starts_with("user.") || name.starts_with("trusted.") {
         Ok(name)
     } else {
@@ -169,7 +166,7 @@ impl Filesystem for Forward {
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let name = text(name);
-        self.ask_entry(reply, move |server| server.find(number(parent)?, &name?));
+        self.ask_entry(reply, move |server| server.find(number(parent)?, &name));
     }
 
     fn getattr(&self, _request: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
@@ -201,7 +198,7 @@ impl Filesystem for Forward {
 
     fn readlink(&self, _request: &Request, ino: INodeNo, reply: ReplyData) {
         let target = move |server: &mut FileServer| server.target(number(ino)?);
-        self.answer(reply, target, |reply, to| reply.data(to.as_bytes()), ReplyData::error);
+        self.answer(reply, target, |reply, to| reply.data(to.as_encoded_bytes()), ReplyData::error);
     }
 
     fn mknod(
@@ -214,12 +211,17 @@ impl Filesystem for Forward {
         _device: u32,
         reply: ReplyEntry,
     ) {
+        let special = match mode & libc::S_IFMT {
+            libc::S_IFREG | 0 => Ok(0),
+            libc::S_IFIFO => Ok(Access::FIFO),
+            libc::S_IFSOCK => Ok(Access::SOCKET),
+            // Simulated files have no devices.
+            _ => Err(Errno::EPERM),
+        };
         let (name, born) = (text(name), born(request, mode));
-        let is_file = mode & libc::S_IFMT == libc::S_IFREG || mode & libc::S_IFMT == 0;
-        self.ask_entry(reply, move |server| match is_file {
-            true => server.make(number(parent)?, &name?, NewNode::File, born),
-            // Simulated files have no fifos, sockets and devices.
-            false => Err(Errno::EPERM),
+        self.ask_entry(reply, move |server| {
+            let born = Access { mode: born.mode | special?, ..born };
+            server.make(number(parent)?, &name, NewNode::File, born)
         });
     }
 
@@ -234,18 +236,18 @@ impl Filesystem for Forward {
     ) {
         let (name, born) = (text(name), born(request, mode));
         self.ask_entry(reply, move |server| {
-            server.make(number(parent)?, &name?, NewNode::Directory, born)
+            server.make(number(parent)?, &name, NewNode::Directory, born)
         });
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = text(name);
-        self.ask_empty(reply, move |server| server.unlink(number(parent)?, &name?));
+        self.ask_empty(reply, move |server| server.unlink(number(parent)?, &name));
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = text(name);
-        self.ask_empty(reply, move |server| server.rmdir(number(parent)?, &name?));
+        self.ask_empty(reply, move |server| server.rmdir(number(parent)?, &name));
     }
 
     fn symlink(
@@ -258,7 +260,7 @@ impl Filesystem for Forward {
     ) {
         let (name, target, born) = (text(name), text(target.as_os_str()), born(request, 0o777));
         self.ask_entry(reply, move |server| {
-            server.make(number(parent)?, &name?, NewNode::Symlink(&target?), born)
+            server.make(number(parent)?, &name, NewNode::Symlink(&target), born)
         });
     }
 
@@ -281,7 +283,7 @@ impl Filesystem for Forward {
         };
         self.ask_empty(reply, move |server| {
             let (from, to) = (number(parent)?, number(new_parent)?);
-            server.rename((from, &name?), (to, &new_name?), how?)
+            server.rename((from, &name), (to, &new_name), how?)
         });
     }
 
@@ -294,7 +296,7 @@ impl Filesystem for Forward {
         reply: ReplyEntry,
     ) {
         let name = text(new_name);
-        self.ask_entry(reply, move |server| server.link(number(ino)?, number(new_parent)?, &name?));
+        self.ask_entry(reply, move |server| server.link(number(ino)?, number(new_parent)?, &name));
     }
 
     fn open(&self, _request: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -317,7 +319,7 @@ impl Filesystem for Forward {
     ) {
         let (name, born) = (text(name), born(request, mode));
         let make = move |server: &mut FileServer| {
-            let node = server.make(number(parent)?, &name?, NewNode::File, born)?;
+            let node = server.make(number(parent)?, &name, NewNode::File, born)?;
             Ok((node, server.open(number(node.ino)?)?))
         };
         let well = |reply: ReplyCreate, (node, fd): (fuser::FileAttr, Fd)| {
@@ -434,7 +436,7 @@ impl Filesystem for Forward {
                 Err(errno) => return reply.error(refuse(errno)),
             };
             let dots = [(1, "."), (2, "..")].into_iter().filter(|(place, _)| *place > behind);
-            let dots = dots.map(|(place, name)| (place, ino, FileType::Directory, name.to_owned()));
+            let dots = dots.map(|(place, name)| (place, ino, FileType::Directory, name.into()));
             for (place, ino, kind, name) in dots.chain(names) {
                 if reply.add(ino, place, kind, name) {
                     break;

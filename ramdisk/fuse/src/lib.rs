@@ -12,9 +12,11 @@
 //! # Rooms, bottom first
 //!
 //! - `hook`: functions that are called while a program runs
+//! - `names`: names of any bytes, as text
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `space`: the namespaces in which programs run
+//! - `guard`: a process that frees what waits for the files of a killed server
 //! - `mappings`: stores through shared mappings
 //! - `forward`: hands the requests of the kernel to the owner of the files
 //! - `held_calls`: calls that FUSE does not see, and random numbers
@@ -23,10 +25,12 @@
 //! - `resident`: programs that are started once and answer many questions
 
 mod forward;
+mod guard;
 mod held_calls;
 mod hook;
 mod mappings;
 mod marks;
+mod names;
 mod programs;
 mod requests;
 mod resident;

@@ -2,9 +2,9 @@
 //! [`MARKS`]. The program waits for a line in the second until the owner has received its line.
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::thread;
 
@@ -40,6 +40,8 @@ pub(crate) fn listen(requests: Requests) -> io::Result<()> {
     let pipe = |name: &str| -> io::Result<File> {
         let path = Path::new(MARKS).join(name);
         mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        // A program may run as another user. Only programs of this run see the pipe.
+        fs::set_permissions(&path, Permissions::from_mode(0o666))?;
         // Both ends are open here, so opening never blocks.
         File::options().read(true).write(true).open(path)
     };

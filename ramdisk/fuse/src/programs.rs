@@ -21,6 +21,7 @@ use fuser::{Config, Session, SessionACL};
 use nix::sys::statvfs::statvfs;
 
 use crate::forward::Forward;
+use crate::guard::Guard;
 use crate::held_calls;
 use crate::hook::with_hook;
 use crate::mappings::Mappings;
@@ -123,13 +124,17 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     thread::Builder::new().name("programs".to_owned()).spawn(move || {
         let entered = space::enter(&space_of).and_then(|()| {
             listen(requests.clone())?;
+            let guard = Guard::start()?;
             let mappings = Mappings::start(requests)?;
             held_calls::hold(mappings.clone(), held)?;
-            Ok(mappings)
+            Ok((mappings, guard))
         });
-        let goes_on = entered.is_ok();
-        started.send(entered).ok();
-        if goes_on {
+        let (mappings, guard) = entered.map_or_else(
+            |error| (Err(error), None),
+            |(mappings, guard)| (Ok(mappings), Some(guard)),
+        );
+        started.send(mappings).ok();
+        if guard.is_some() {
             waiting.iter().for_each(|job| job());
         }
     })?;
@@ -260,10 +265,15 @@ pub(crate) fn shell(command: &str, environment: Vec<(String, String)>) -> Comman
 /// Starts a shell with process numbers of its own, on the thread of the programs. It ends with that
 /// thread.
 pub(crate) fn spawn(mut shell: Command) -> io::Result<Child> {
+    let parent = std::process::id();
     // SAFETY: the calls are system calls, and allocate nothing.
     unsafe {
-        shell.pre_exec(|| {
+        shell.pre_exec(move || {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // If this process died before that call, the shell receives no signal.
+            if space::parent_id()? != parent {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
             libc::umask(0o022);
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
             Ok(())

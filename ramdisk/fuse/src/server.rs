@@ -1,6 +1,7 @@
 //! Answers requests from simulated files, on the thread that owns them.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use explode_ramdisk::SimFiles;
@@ -12,6 +13,7 @@ use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use nix::errno::Errno;
 
 use crate::hook::Hook;
+use crate::names;
 
 /// The result of a request.
 pub(crate) type Result<T> = std::result::Result<T, Errno>;
@@ -65,8 +67,10 @@ fn ino(number: u32) -> INodeNo {
 }
 
 /// Returns the type of a node for the kernel.
-pub(crate) fn file_type(kind: FileKind) -> FileType {
+pub(crate) fn file_type(kind: FileKind, access: Access) -> FileType {
     match kind {
+        FileKind::File if access.special() == Access::FIFO => FileType::NamedPipe,
+        FileKind::File if access.special() == Access::SOCKET => FileType::Socket,
         FileKind::File => FileType::RegularFile,
         FileKind::Directory => FileType::Directory,
         FileKind::Symlink => FileType::Symlink,
@@ -93,8 +97,8 @@ fn attributes(TimedNode { node, times }: TimedNode) -> FileAttr {
         mtime: modified,
         ctime: changed,
         crtime: changed,
-        kind: file_type(stat.kind),
-        perm: access.mode as u16,
+        kind: file_type(stat.kind, access),
+        perm: (access.mode & 0o7777) as u16,
         // 1 means an unknown number of subdirectories.
         nlink: if stat.kind == FileKind::Directory { 1 } else { stat.links },
         uid: access.user,
@@ -122,8 +126,8 @@ impl FileServer {
         self.files.change(number, change).map(attributes)
     }
 
-    pub fn target(&mut self, number: u32) -> Result<String> {
-        self.files.target(number)
+    pub fn target(&mut self, number: u32) -> Result<OsString> {
+        self.files.target(number).map(|target| names::name(&target))
     }
 
     pub fn make(
@@ -203,10 +207,14 @@ impl FileServer {
         &mut self,
         number: u32,
         behind: u64,
-    ) -> Result<Vec<(u64, INodeNo, FileType, String)>> {
+    ) -> Result<Vec<(u64, INodeNo, FileType, OsString)>> {
         let entries = self.files.entries(number)?;
         let entries = entries.into_iter().filter(|entry| entry.slot + 3 > behind);
-        Ok(entries.map(|at| (at.slot + 3, ino(at.inode), file_type(at.kind), at.name)).collect())
+        let shown = entries.map(|at| {
+            let kind = file_type(at.kind, at.born);
+            (at.slot + 3, ino(at.inode), kind, names::name(&at.name))
+        });
+        Ok(shown.collect())
     }
 
     pub fn set_attribute(&mut self, number: u32, name: &str, value: &[u8]) -> Result<()> {

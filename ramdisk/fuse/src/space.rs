@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -129,9 +129,28 @@ pub(crate) fn own_process_numbers() -> io::Result<()> {
 }
 
 /// Lets this thread start threads and programs with the process numbers of this process again.
+///
+/// # Errors
+/// The process numbers belong to another user namespace than this process.
 pub(crate) fn share_process_numbers() -> io::Result<()> {
     let own = fs::File::open("/proc/self/ns/pid")?;
-    Ok(setns(own, CloneFlags::CLONE_NEWPID)?)
+    setns(own, CloneFlags::CLONE_NEWPID).map_err(|error| {
+        let hint = "in a user namespace explode needs process numbers of its own: start it with \
+                    'unshare -Urpf --mount-proc'";
+        io::Error::other(format!("{error}; {hint}"))
+    })
+}
+
+/// Returns the number of the process that has started this one, also from another namespace of
+/// process numbers, in which getppid(2) returns 0 (proc_pid_stat(5)). Allocates nothing.
+pub(crate) fn parent_id() -> io::Result<u32> {
+    let mut bytes = [0; 512];
+    let len = File::open("/proc/self/stat")?.read(&mut bytes)?;
+    // The name of the program, in brackets, stands before the state and the parent.
+    let rest = bytes[..len].rsplit(|byte| *byte == b')').next().unwrap_or_default();
+    let parent = rest.split(|byte| *byte == b' ').nth(2).unwrap_or_default();
+    let number = std::str::from_utf8(parent).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Mounts the file system of a FUSE connection, and returns the kernel's number of the mount.
@@ -224,4 +243,14 @@ fn bring_up_loopback() -> io::Result<()> {
         libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::parent_id as known;
+
+    #[test]
+    fn the_parent_is_known() {
+        assert_eq!(super::parent_id().unwrap(), known());
+    }
 }

@@ -189,3 +189,46 @@ fn files_that_a_program_leaves_open_are_closed_when_it_has_ended() {
         assert!(cleaned > 0, "round {round}: {} events", log.len());
     }
 }
+
+/// The name `a` and a byte that is not UTF-8, for printf(1).
+const RAW: &str = "a\\377";
+
+#[test]
+fn names_are_any_bytes() {
+    let Some((files, mount)) = mounted(Image::new()) else { return };
+    let script = format!(
+        "set -e; n=$(printf '{RAW}'); mkdir $n; echo 1 >$n/f; ln -s $n link; mv $n/f $n/$n
+        cat link/$n; ls | od -An -c; readlink link | od -An -c
+        ! touch $(printf '\\377%.0s' $(seq 86)) 2>&1"
+    );
+    let text = ok(&mount, &script);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let [one, listed, target, refused] = lines[..] else { panic!("{text}") };
+    assert_eq!([one, listed, target], ["1", "a 377  \\n   l   i   n   k  \\n", "a 377  \\n"]);
+    assert!(refused.ends_with("File name too long"), "{refused}");
+    // Another mount of the same contents shows the same names.
+    let image = files.storage().image();
+    drop(mount);
+    let (_files, mount) = mounted(image).unwrap();
+    assert_eq!(ok(&mount, &format!("n=$(printf '{RAW}'); cat $n/$n")), "1\n");
+}
+
+#[test]
+fn fifos_and_sockets_work_and_stay() {
+    let Some((files, mount)) = mounted(Image::new()) else { return };
+    let script = "set -e; mkfifo -m 600 p; echo through >p & cat p; chmod 620 p
+        /usr/bin/python3 -S -c 'import socket
+s = socket.socket(socket.AF_UNIX); s.bind(\"s\"); s.listen()
+c = socket.socket(socket.AF_UNIX); c.connect(\"s\")
+s.accept()[0].send(b\"hello \"); print(c.recv(6).decode())'
+        ! mknod d c 1 3 2>&1";
+    let text = ok(&mount, script);
+    assert_eq!(text, "through\nhello \nmknod: d: Operation not permitted\n");
+    let seen = "find . -type p -o -type s | sort; stat -c '%F %a %s' p s";
+    let there = "./p\n./s\nfifo 620 0\nsocket 755 0\n";
+    assert_eq!(ok(&mount, seen), there);
+    let image = files.storage().image();
+    drop(mount);
+    let (_files, mount) = mounted(image).unwrap();
+    assert_eq!(ok(&mount, seen), there);
+}

@@ -7,12 +7,14 @@ use super::{FileKind, Result};
 /// The bit that marks a mode that was set.
 const SET: u16 = 1 << 15;
 /// The permission bits of a mode.
-const MODE: u16 = 0o7777;
+const MODE: u32 = 0o7777;
+/// The bits of a mode that hold the kind of a special file.
+const SPECIAL: u32 = 0o30000;
 
 /// The mode and the owner of an inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// The bits 07777 of the mode.
+    /// The bits 07777 of the mode. At its creation also the kind of a special file.
     pub mode: u32,
     /// The user.
     pub user: u32,
@@ -21,6 +23,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// The bit of the mode of a fifo. It is an empty file for all other purposes.
+    pub const FIFO: u32 = 0o10000;
+    /// The bit of the mode of a socket. It is an empty file for all other purposes.
+    pub const SOCKET: u32 = 0o20000;
+
     /// Returns the access of an inode that is made without a mode. It belongs to root.
     pub fn of_new(kind: FileKind) -> Access {
         let mode = match kind {
@@ -31,15 +38,20 @@ impl Access {
         Access { mode, user: 0, group: 0 }
     }
 
+    /// Returns the bits that hold the kind of a special file.
+    pub fn special(self) -> u32 {
+        self.mode & SPECIAL
+    }
+
     /// Returns a mode as it is stored: two bytes, little endian, with the highest bit set.
     pub(super) fn stored_mode(mode: u32) -> [u8; 2] {
-        (mode as u16 & MODE | SET).to_le_bytes()
+        ((mode & (MODE | SPECIAL)) as u16 | SET).to_le_bytes()
     }
 
     /// Returns the mode that two bytes store. `None` if none was set.
     pub(super) fn loaded_mode(bytes: [u8; 2]) -> Option<u32> {
         let mode = u16::from_le_bytes(bytes);
-        (mode & SET != 0).then(|| (mode & MODE).into())
+        (mode & SET != 0).then(|| u32::from(mode) & (MODE | SPECIAL))
     }
 
     /// Writes the ten bytes to the start of `bytes`.

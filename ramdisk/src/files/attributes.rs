@@ -87,6 +87,7 @@ impl Tree {
 
     /// Sets the mode of an inode.
     pub fn set_mode(&mut self, number: InodeNumber, mode: u32) {
+        let mode = mode & 0o7777 | self.inode(number).born.special();
         self.dirty_attribute(number, MODE_SECTOR, &[&Access::stored_mode(mode)]);
     }
 

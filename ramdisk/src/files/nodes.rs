@@ -33,6 +33,8 @@ pub struct Entry {
     pub inode: u32,
     /// The kind of its node.
     pub kind: FileKind,
+    /// The mode and owner of its node at its creation.
+    pub born: Access,
 }
 
 /// A node that is to be made.
@@ -143,8 +145,8 @@ impl SimFiles {
         let present = names.iter().filter_map(|(name, at)| Some((name, at.slot, at.leads_to?)));
         let mut entries: Vec<Entry> = present
             .map(|(name, slot, inode)| {
-                let kind = mounted.tree.inode(inode).kind();
-                Entry { name: name.clone(), slot, inode, kind }
+                let node = mounted.tree.inode(inode);
+                Entry { name: name.clone(), slot, inode, kind: node.kind(), born: node.born }
             })
             .collect();
         entries.sort_unstable_by_key(|entry| entry.slot);

@@ -6,7 +6,7 @@
 //! | 1 | length of the name in bytes |
 //! | 2 - 5 | inode number, little endian |
 //! | 6 - | the name, UTF-8; zeroes after it |
-//! | 502 - 503 | the mode at creation, little endian, with the highest bit set |
+//! | 502 - 503 | the mode at creation, little endian, with the highest bit set; 010000 is a fifo, 020000 a socket |
 //! | 504 - 507 | the owner at creation, little endian |
 //! | 508 - 511 | the group at creation, little endian |
 //!
