@@ -50,6 +50,7 @@
 //! - [`world`]: the state of all hosts, and a step
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
+//! - [`first`]: the first finding of a search
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
@@ -62,6 +63,7 @@ pub mod clock;
 pub mod cluster;
 pub mod disk;
 pub mod fault;
+pub mod first;
 mod fresh;
 pub mod network;
 pub mod node;

@@ -48,7 +48,7 @@
 //!     .clients(1, |_| ())
 //!     .steps(60, 0)
 //!     .sometimes("all answered", |world| {
-//!         world.history().calls().iter().any(|call| call.reply == Some(2))
+//!         world.history().calls().iter().any(|call| call.replied.is_some_and(|(_, heard)| heard == 2))
 //!     })
 //!     .run(walks(20));
 //! assert!(summary.findings.is_zero());
