@@ -9,7 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_long, c_void};
 use std::task::Waker;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use libc::{clockid_t, timespec};
 use nix::errno::Errno;
@@ -17,7 +17,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng as _, SeedableRng as _};
 
 /// The time that the calendar shows at time 0: the first second of 2026.
-const EPOCH: Duration = Duration::from_secs(1_767_225_600);
+pub(crate) const EPOCH: Duration = Duration::from_secs(1_767_225_600);
 /// The time that the clock of the machine shows at time 0.
 const UPTIME: Duration = Duration::from_secs(1000);
 /// The number of times that code may read the clock before it is taken for code that never waits.
@@ -124,31 +124,6 @@ impl Isolation {
 /// Notes whether the code that runs has nothing to do but wait.
 pub fn set_parked(is_parked: bool) {
     with(|inside| inside.is_parked.set(is_parked));
-}
-
-/// Checks that calls of this program for the time and for random numbers arrive here.
-///
-/// # Errors
-/// The text says what did not arrive.
-pub fn arrives() -> Result<(), String> {
-    // The linker keeps all functions because of this call.
-    assert!(crate::symbols::count() > 0, "there are functions");
-    let times = || {
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut byte = [0u8; 16];
-        // SAFETY: The call writes at most 16 bytes.
-        let filled = unsafe { libc::getrandom(byte.as_mut_ptr().cast(), byte.len(), 0) };
-        (real, filled, byte)
-    };
-    let asked = || Isolation::new(7).enter(Duration::from_millis(3), times);
-    let (first, second) = (asked(), asked());
-    if first.0 == EPOCH + Duration::from_millis(3) && first.1 == 16 && first == second {
-        return Ok(());
-    }
-    Err("unsupported: explode does not see the calls of this program for the time and for random \
-         numbers; it needs Linux with glibc, linked as a shared library, and no other library that \
-         takes the place of these functions"
-        .to_owned())
 }
 
 /// Calls `work` with the isolation of the running code. `None` outside of one.

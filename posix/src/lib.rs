@@ -86,6 +86,8 @@ mod settle;
 mod symbols;
 mod walk;
 
+#[cfg(feature = "isolation")]
+pub use canary::isolation_arrives;
 pub use crash_test::{crash_test, crash_test_under};
 pub use explode_ramdisk::files::FileModel;
 pub use explode_runtime::crash_test::{CrashTest, REPLAY, Result, Step};

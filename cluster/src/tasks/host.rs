@@ -14,10 +14,10 @@ use explode_ramdisk::files::Files;
 use tokio::sync::oneshot;
 
 use super::AsyncNode;
-use super::node::{Tasks, Work};
 use super::wire::{RequestId, Wire};
 use crate::clock::Time;
-use crate::node::{CallId, Effect, Full, Host, NodeId};
+use crate::disk::HostDisk;
+use crate::node::{CallId, Full, NodeId};
 
 thread_local! {
     /// The hosts of the walk that runs in this thread.
@@ -52,13 +52,28 @@ impl fmt::Display for LinkBroken {
 
 impl Error for LinkBroken {}
 
+/// The effect of a task.
+pub(super) enum Done<A: AsyncNode> {
+    Sent(NodeId, Wire<A::Msg>),
+    Replied(CallId, A::Reply),
+    Refused(CallId),
+    Fact(&'static str, Vec<u64>),
+}
+
+/// The work of a task of its own.
+pub(super) enum Work<A: AsyncNode> {
+    Message(NodeId, A::Msg),
+    Request(NodeId, RequestId, A::Msg),
+    Call(CallId, A::Call),
+}
+
 /// The state of a host that its tasks share with the world.
 pub(super) struct HostState<A: AsyncNode> {
     /// Counts the events on the disk.
     storage: Storage,
     start: Time,
     /// The effects of the running handler, each with the number of events on the disk before it.
-    effects: RefCell<Vec<(u64, Effect<Tasks<A>>)>>,
+    done: RefCell<Vec<(u64, Done<A>)>>,
     /// The free places of the queue to each host. Empty if queues have no bound.
     room: RefCell<Vec<u32>>,
     asked: RefCell<BTreeMap<u32, (NodeId, oneshot::Sender<A::Msg>)>>,
@@ -86,12 +101,16 @@ impl<A> fmt::Debug for AsyncHost<A> {
 }
 
 impl<A: AsyncNode> AsyncHost<A> {
-    /// Returns the handle of a host that starts, and its state.
-    pub(super) fn start(host: &Host<'_, Tasks<A>>) -> (AsyncHost<A>, Rc<HostState<A>>) {
+    /// Returns the handle of a host that starts now, and its state.
+    pub(super) fn start(
+        (id, hosts): (NodeId, usize),
+        now: Time,
+        disk: &HostDisk,
+    ) -> (AsyncHost<A>, Rc<HostState<A>>) {
         let state = Rc::new(HostState {
-            storage: host.disk().storage(),
-            start: host.now(),
-            effects: RefCell::default(),
+            storage: disk.storage(),
+            start: now,
+            done: RefCell::default(),
             room: RefCell::default(),
             asked: RefCell::default(),
             next: Cell::new(1),
@@ -100,13 +119,13 @@ impl<A: AsyncNode> AsyncHost<A> {
             early: RefCell::default(),
         });
         let weak = Rc::downgrade(&state);
-        let known = Known { state: weak, files: host.files() };
+        let known = Known { state: weak, files: disk.as_files() };
         let place = HOSTS.with_borrow_mut(|hosts| {
             hosts.push(known);
             hosts.len() - 1
         });
-        let (thread, hosts) = (thread::current().id(), host.nodes().count() as u32);
-        (AsyncHost { place, thread, id: host.id(), hosts, node: PhantomData }, state)
+        let (thread, hosts) = (thread::current().id(), hosts as u32);
+        (AsyncHost { place, thread, id, hosts, node: PhantomData }, state)
     }
 
     /// Returns the identity of the node.
@@ -161,17 +180,17 @@ impl<A: AsyncNode> AsyncHost<A> {
 
     /// Answers a call of a client. Only the first answer to a call counts.
     pub fn reply(&self, call: CallId, reply: A::Reply) {
-        self.happens(Effect::Replied(call, reply));
+        self.happens(Done::Replied(call, reply));
     }
 
     /// Refuses a call of a client: it has no effect, now or later, and the client goes on.
     pub fn refuse(&self, call: CallId) {
-        self.happens(Effect::Refused(call));
+        self.happens(Done::Refused(call));
     }
 
     /// States that a fact holds, for monitors: its name and its values.
     pub fn fact(&self, name: &'static str, values: &[u64]) {
-        self.happens(Effect::Fact(name, values.to_vec()));
+        self.happens(Done::Fact(name, values.to_vec()));
     }
 
     /// Returns the files on the host's disk. Open files are numbers, which a task can keep; get the
@@ -190,8 +209,8 @@ impl<A: AsyncNode> AsyncHost<A> {
         self.with(|state| state.sends(to, msg)).unwrap_or(Ok(()))
     }
 
-    fn happens(&self, effect: Effect<Tasks<A>>) {
-        self.with(|state| state.happens(effect));
+    fn happens(&self, done: Done<A>) {
+        self.with(|state| state.happens(done));
     }
 
     /// Calls `work` with the state of the host. `None` after its crash.
@@ -215,11 +234,9 @@ impl<A: AsyncNode> HostState<A> {
         known.extend_from_slice(room);
     }
 
-    /// Ends a handler, and passes its effects on.
-    pub fn end(&self, host: &mut Host<'_, Tasks<A>>) {
-        for (logged, effect) in self.effects.borrow_mut().drain(..) {
-            host.happened(logged, effect);
-        }
+    /// Returns the effects of the handler, each with the number of events on the disk before it.
+    pub fn take_done(&self) -> Vec<(u64, Done<A>)> {
+        self.done.take()
     }
 
     /// Receives the answer to a request.
@@ -255,11 +272,11 @@ impl<A: AsyncNode> HostState<A> {
         if let Some(room) = self.room.borrow_mut().get_mut(to.index()) {
             *room = room.checked_sub(1).ok_or(Full)?;
         }
-        self.happens(Effect::Sent(to, msg));
+        self.happens(Done::Sent(to, msg));
         Ok(())
     }
 
-    fn happens(&self, effect: Effect<Tasks<A>>) {
-        self.effects.borrow_mut().push((self.storage.logged(), effect));
+    fn happens(&self, done: Done<A>) {
+        self.done.borrow_mut().push((self.storage.logged(), done));
     }
 }

@@ -5,17 +5,18 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
 
-use explode_posix::isolation::{self, Isolation};
+use explode_posix::isolation::Isolation;
+use explode_posix::isolation_arrives;
 use explode_runtime::base::take_panic_message;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::AsyncNode;
-use super::host::{AsyncHost, HostState};
+use super::host::{AsyncHost, Done, HostState, Work};
 use super::runtime::{HostRuntime, Idle};
-use super::wire::{RequestId, Wire};
+use super::wire::Wire;
 use crate::clock::{Timing, ms};
 use crate::cluster::{Cluster, cluster};
-use crate::node::{CallId, Handled, Host, Node, NodeId, Timer};
+use crate::node::{CallId, Effect, Handled, Host, Node, NodeId, Timer};
 
 /// The timer of a host: the next deadline of its runtime.
 const NEXT: Timer = Timer(0);
@@ -35,13 +36,6 @@ pub struct Tasks<A: AsyncNode> {
     due: Option<Duration>,
 }
 
-/// What a task of its own works on.
-pub(super) enum Work<A: AsyncNode> {
-    Message(NodeId, A::Msg),
-    Request(NodeId, RequestId, A::Msg),
-    Call(CallId, A::Call),
-}
-
 /// Returns a cluster of hosts whose nodes are tasks. Time orders events, and a message takes between
 /// 1 and 50 ms: [`Cluster::timing`] sets other latencies.
 ///
@@ -49,7 +43,7 @@ pub(super) enum Work<A: AsyncNode> {
 /// - If there are no hosts, or more than 32.
 /// - If the calls of this program for the time and for random numbers do not arrive at explode.
 pub fn async_cluster<A: AsyncNode>(name: &str, hosts: usize) -> Cluster<Tasks<A>> {
-    isolation::arrives().unwrap_or_else(|why| panic!("cluster '{name}': {why}"));
+    isolation_arrives().unwrap_or_else(|why| panic!("cluster '{name}': {why}"));
     let latencies = LATENCIES.map(ms).to_vec();
     cluster(name, hosts).timing(Timing::Ordered { latencies })
 }
@@ -85,7 +79,9 @@ impl<A: AsyncNode> Tasks<A> {
         self.state.begin(host.room());
         take_panic_message();
         let idle = self.runtime.run(now, begin);
-        self.state.end(host);
+        for (logged, done) in self.state.take_done() {
+            host.happened(logged, effect(done));
+        }
         let panicked = take_panic_message();
         if let Some(refused) = self.runtime.take_refused() {
             return Err(refused.into());
@@ -115,7 +111,8 @@ impl<A: AsyncNode> Node for Tasks<A> {
 
     fn open(host: &mut Host<'_, Self>) -> Handled<Self> {
         let seed = host.random(STREAMS).into();
-        let (handle, state) = AsyncHost::start(host);
+        let (handle, state) =
+            AsyncHost::start((host.id(), host.nodes().count()), host.now(), host.disk());
         let runtime = HostRuntime::start(seed, Duration::from_nanos(host.now().0))?;
         let mut tasks = Tasks { state, host: handle, runtime, ahead: Duration::ZERO, due: None };
         let state = Rc::clone(&tasks.state);
@@ -151,6 +148,16 @@ impl<A: AsyncNode> Node for Tasks<A> {
     fn on_broken_link(&mut self, peer: NodeId, host: &mut Host<'_, Self>) -> Handled {
         let state = Rc::clone(&self.state);
         self.run(host, |_| state.broken(peer))
+    }
+}
+
+/// Returns the effect on the world.
+fn effect<A: AsyncNode>(done: Done<A>) -> Effect<Tasks<A>> {
+    match done {
+        Done::Sent(to, msg) => Effect::Sent(to, msg),
+        Done::Replied(call, reply) => Effect::Replied(call, reply),
+        Done::Refused(call) => Effect::Refused(call),
+        Done::Fact(name, values) => Effect::Fact(name, values),
     }
 }
 
