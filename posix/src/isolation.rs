@@ -43,13 +43,14 @@ pub struct Isolation {
     waker: RefCell<Option<Waker>>,
     wait: Cell<Option<Wait>>,
     refused: Cell<Option<&'static str>>,
+    /// The time that the next look at the clock shows: the crate parking_lot looks whether a wait
+    /// has lasted long enough.
+    shows: Cell<Option<Duration>>,
 }
 
 /// A wait of isolated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Until it is woken.
-    Woken,
     /// Until this time.
     Until(Duration),
     /// The code has not waited, although it had the time for all its work.
@@ -67,6 +68,7 @@ impl Isolation {
             waker: RefCell::new(None),
             wait: Cell::new(None),
             refused: Cell::new(None),
+            shows: Cell::new(None),
         }
     }
 
@@ -141,7 +143,7 @@ fn with<T>(work: impl FnOnce(&Isolation) -> T) -> Option<T> {
 pub unsafe fn clock(clock: clockid_t, time: *mut timespec) -> Option<nix::Result<c_int>> {
     let now = with(|inside| {
         inside.reads_clock();
-        inside.now.get()
+        inside.shows.take().unwrap_or(inside.now.get())
     })?;
     let since = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => EPOCH,
@@ -228,34 +230,27 @@ pub unsafe fn by_number(number: c_long, arguments: [usize; 6]) -> Option<nix::Re
 unsafe fn futex([_, operation, _, timeout, ..]: [usize; 6]) -> Option<nix::Result<c_long>> {
     let operation = operation as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     let timeout = timeout as *const timespec;
-    // SAFETY: That of this function.
-    let until = |now| unsafe {
-        match operation {
-            _ if timeout.is_null() => Some(Wait::Woken),
-            libc::FUTEX_WAIT => Some(Wait::Until(now + of_timespec(timeout))),
-            libc::FUTEX_WAIT_BITSET => {
-                Some(Wait::Until(of_timespec(timeout).saturating_sub(UPTIME)))
-            }
-            _ => None,
-        }
-    };
-    if !matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) {
-        return None;
-    }
-    with(|inside| {
-        let wait = until(inside.now.get())?;
-        if inside.is_parked.get() {
-            inside.waits(wait);
-            return Some(Ok(0));
-        }
+    if timeout.is_null() || !matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET) {
         // A wait without an end may be for a lock that another walk holds. If nothing ends it, the
         // thread hangs, and the run reports that.
-        let Wait::Until(end) = wait else { return None };
+        return None;
+    }
+    // SAFETY: That of this function.
+    let time = unsafe { of_timespec(timeout) };
+    with(|inside| {
+        let is_relative = operation == libc::FUTEX_WAIT;
+        let now = inside.now.get();
+        let end = if is_relative { now + time } else { time.saturating_sub(UPTIME) };
+        if inside.is_parked.get() {
+            inside.shows.set(is_relative.then_some(end));
+            inside.waits(Wait::Until(end));
+            return Err(Errno::ETIMEDOUT);
+        }
         inside.refuse(
             "it waits in real time (a channel or a condition variable of std, or \
              std::thread::park_timeout), which blocks its host; use those of tokio",
         );
-        inside.now.set(inside.now.get().max(end));
-        Some(Err(Errno::ETIMEDOUT))
-    })?
+        inside.now.set(now.max(end));
+        Err(Errno::ETIMEDOUT)
+    })
 }

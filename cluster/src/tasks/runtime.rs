@@ -1,7 +1,8 @@
 //! The runtime of a host, which is run until all its tasks wait.
 
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use tokio::task::LocalSet;
 const MOST_TURNS: u32 = 200_000;
 /// Timers that are due later than this are never due: the runtime has none.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// A timer beyond that. With it a runtime always has one, and so waits for a time.
+const FAR: Duration = Duration::from_secs(2 * 365 * 24 * 3600);
 const MILLI: u128 = 1_000_000;
 
 /// The runtime of a host.
@@ -61,10 +64,13 @@ impl HostRuntime {
         self.now = now;
         let idle = isolation.enter(now, || {
             begin(local);
-            local.block_on(runtime, poll_fn(|cx| until_idle(isolation, &turns, cx)))
+            local.block_on(runtime, async {
+                let mut far = pin!(tokio::time::sleep(FAR));
+                let far = |cx: &mut Context<'_>| far.as_mut().poll(cx).is_ready();
+                until_idle(isolation, &turns, far).await
+            })
         });
         match idle {
-            Wait::Woken => Idle::Waits,
             Wait::Until(due) if due > now + NEVER => Idle::Waits,
             // The timers of tokio count whole milliseconds since its start.
             Wait::Until(due) => {
@@ -81,17 +87,24 @@ impl HostRuntime {
     }
 }
 
-/// Ends when the thread has nothing to do but wait, with that wait.
-fn until_idle(isolation: &Isolation, turns: &Cell<u32>, cx: &mut Context<'_>) -> Poll<Wait> {
-    if let Some(wait) = isolation.wait() {
-        return Poll::Ready(wait);
-    }
-    turns.set(turns.get() + 1);
-    if turns.get() == MOST_TURNS {
-        return Poll::Ready(Wait::Never);
-    }
-    isolation.wakes(cx.waker());
-    Poll::Pending
+/// Waits until the thread has nothing to do but wait, and returns that wait. `sets` sets a timer.
+async fn until_idle(
+    isolation: &Isolation,
+    turns: &Cell<u32>,
+    mut sets: impl FnMut(&mut Context<'_>) -> bool,
+) -> Wait {
+    poll_fn(|cx| {
+        if let Some(wait) = isolation.wait() {
+            return Poll::Ready(wait);
+        }
+        turns.set(turns.get() + 1);
+        if sets(cx) || turns.get() == MOST_TURNS {
+            return Poll::Ready(Wait::Never);
+        }
+        isolation.wakes(cx.waker());
+        Poll::Pending
+    })
+    .await
 }
 
 impl Drop for HostRuntime {
