@@ -44,11 +44,14 @@
 //! - [`node`]: what a user writes: a state machine, and what it may do on its host
 //! - [`network`]: messages under way, and partitions
 //! - [`client`]: calls, histories, linearizability
+//! - `fresh`: threads of their own for walks
 //! - [`view`]: what a property sees
 //! - [`setup`]: everything that makes a cluster besides the choices
 //! - [`world`]: the state of all hosts, and a step
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
+//! - [`first`]: the first finding of a search
+//! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
 //! - `targets`: the targets on clusters
@@ -60,6 +63,8 @@ pub mod clock;
 pub mod cluster;
 pub mod disk;
 pub mod fault;
+pub mod first;
+mod fresh;
 pub mod network;
 pub mod node;
 pub mod paxos;
@@ -69,6 +74,8 @@ pub mod raft;
 pub mod setup;
 pub mod system;
 mod targets;
+#[cfg(feature = "async")]
+pub mod tasks;
 pub mod view;
 pub mod world;
 

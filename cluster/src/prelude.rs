@@ -14,4 +14,6 @@ pub use crate::fault::{FaultBudget, FaultKind};
 pub use crate::network::Network;
 pub use crate::node::{CallId, Full, Handled, Host, Node, NodeId, Timer};
 pub use crate::setup::FactMonitor;
+#[cfg(feature = "async")]
+pub use crate::tasks::{AsyncHost, AsyncNode, LinkBroken, Tasks, async_cluster};
 pub use crate::view::{NodeView, View};

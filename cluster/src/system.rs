@@ -18,6 +18,7 @@ use explode_runtime::verdict::{Violation, WorkerStep};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::ask::{Ask, BareWalk, MadeChoice, RecordedWalk, RepeatedWalk, Scripted, identity};
+use crate::fresh::apart;
 use crate::node::Node;
 use crate::setup::Setup;
 use crate::world::{DiskLimits, Stepped, World};
@@ -120,7 +121,9 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
                 return ended(operations, Some(UnitStop::Stopped));
             }
             let before = operations;
-            match self.one_of_many(unit, further, std::mem::take(&mut made), operations, work) {
+            let used = std::mem::take(&mut made);
+            let walk = || self.one_of_many(unit, further, used, operations, work);
+            match apart(N::BEGINS_THREAD, walk) {
                 Ok((used, steps, goes_on)) => {
                     (made, operations) = (used, before + u64::from(steps));
                     if !goes_on {
@@ -147,7 +150,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         let answers = self.registry.policies.walk_answers(&unit.policy, further);
         let mut answers = answers.map_err(|error| wrong(&error))?;
         if wants_choices(work) {
-            self.named_walk(unit, further, operations, work)?;
+            apart(N::BEGINS_THREAD, || self.named_walk(unit, further, operations, work))?;
         }
         made.clear();
         let mut before = |step: u32| {
@@ -161,18 +164,21 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             return Err(UnitStop::Stopped);
         }
         if number(&unit.policy, further).is_multiple_of(TWICE) {
-            self.repeat(unit, &made, (&world, &end), further, work);
+            apart(N::BEGINS_THREAD, || self.repeat(unit, &made, (&world, &end), further, work));
         }
         tally(&world, work);
         let steps = world.steps();
         let violation = match end {
-            WalkedTo::Violated(violation) => self.way_to(&violation, steps, &made).map_or_else(
-                |why| {
-                    broken(work, &format!("walk {}: {why}", number(&unit.policy, further)));
-                    None
-                },
-                |witness| Some((violation.clone(), witness)),
-            ),
+            WalkedTo::Violated(violation) => {
+                let way = apart(N::BEGINS_THREAD, || self.way_to(&violation, steps, &made));
+                way.map_or_else(
+                    |why| {
+                        broken(work, &format!("walk {}: {why}", number(&unit.policy, further)));
+                        None
+                    },
+                    |witness| Some((violation, witness)),
+                )
+            }
             _ => None,
         };
         let walk =
@@ -397,7 +403,7 @@ impl<N: Node> System for ClusterSystem<'_, N> {
         if begins_anew && unit.policy != Policy::First && work.walks().is_some() {
             self.walks(unit, work)
         } else {
-            self.scripted(unit, work)
+            apart(N::BEGINS_THREAD, || self.scripted(unit, work))
         }
     }
 

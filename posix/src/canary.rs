@@ -14,6 +14,10 @@ use crate::folder::{PREFIX, StoreFiles};
 use crate::owner::Home;
 use crate::symbols;
 
+/// The reason why calls may not arrive.
+const NEEDS: &str = "it needs Linux with glibc, linked as a shared library, and no other library \
+                     that takes the place of these functions";
+
 /// Records nothing.
 struct Unrecorded;
 
@@ -35,6 +39,34 @@ impl CallRecorder for Unrecorded {
 pub fn arrive() -> std::result::Result<(), String> {
     static ARRIVED: OnceLock<std::result::Result<(), String>> = OnceLock::new();
     ARRIVED.get_or_init(check).clone()
+}
+
+/// Checks that calls of this program for the time and for random numbers arrive here.
+///
+/// # Errors
+/// The text says what did not arrive.
+#[cfg(feature = "isolation")]
+pub fn isolation_arrives() -> std::result::Result<(), String> {
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use crate::isolation::{EPOCH, Isolation};
+
+    // The linker keeps all functions because of this call.
+    assert!(symbols::count() > 0, "there are functions");
+    let calls = || {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut bytes = [0u8; 16];
+        // SAFETY: The call writes at most 16 bytes.
+        let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        (time, filled, bytes)
+    };
+    let asked = || Isolation::new(7).enter(Duration::from_millis(3), calls);
+    let (first, second) = (asked(), asked());
+    if first.0 == EPOCH + Duration::from_millis(3) && first.1 == 16 && first == second {
+        return Ok(());
+    }
+    let calls = "explode does not see the calls of this program for the time and random numbers";
+    Err(format!("unsupported: {calls}; {NEEDS}"))
 }
 
 fn check() -> std::result::Result<(), String> {
@@ -65,9 +97,7 @@ fn judge(
 
 fn unseen(why: &str) -> String {
     format!(
-        "unsupported: explode-posix does not see the file calls of this program ({why}); it needs \
-         Linux with glibc, linked as a shared library, and no other library that takes the place \
-         of these functions"
+        "unsupported: explode-posix does not see the file calls of this program ({why}); {NEEDS}"
     )
 }
 

@@ -65,6 +65,7 @@
 //! - `owner`: the threads that may touch the files, and when
 //! - `descriptors`: descriptors of simulated files
 //! - `refusal`: calls that are refused
+//! - `isolation`: code with a clock and random numbers of its own (feature `isolation`)
 //! - `symbols`: the functions of the C library
 //! - `canary`: the check that calls arrive
 //! - `mount`: the component
@@ -74,6 +75,8 @@ mod canary;
 mod crash_test;
 mod descriptors;
 mod folder;
+#[cfg(feature = "isolation")]
+pub mod isolation;
 mod locks;
 mod mirror;
 mod mount;
@@ -83,6 +86,8 @@ mod settle;
 mod symbols;
 mod walk;
 
+#[cfg(feature = "isolation")]
+pub use canary::isolation_arrives;
 pub use crash_test::{crash_test, crash_test_under};
 pub use explode_ramdisk::files::FileModel;
 pub use explode_runtime::crash_test::{CrashTest, REPLAY, Result, Step};

@@ -9,6 +9,8 @@ mod define;
 mod data;
 mod descriptor;
 mod directory;
+#[cfg(feature = "isolation")]
+mod isolated;
 mod memory;
 mod name;
 mod open;
@@ -33,6 +35,8 @@ pub fn count() -> usize {
         system::ADDRESSES,
         thread::ADDRESSES,
     ];
+    #[cfg(feature = "isolation")]
+    let modules = modules.into_iter().chain([isolated::ADDRESSES]);
     let addresses = modules.into_iter().flatten();
     addresses.filter(|Address(function)| !std::hint::black_box(*function).is_null()).count()
 }

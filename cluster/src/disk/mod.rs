@@ -73,6 +73,12 @@ impl HostDisk {
         Rc::clone(&self.files) as Rc<dyn Files>
     }
 
+    /// Returns the devices.
+    #[cfg(feature = "async")]
+    pub(crate) fn storage(&self) -> Storage {
+        self.storage.clone()
+    }
+
     /// Returns the number of events since the disk was made.
     pub fn logged(&self) -> u64 {
         self.storage.logged()

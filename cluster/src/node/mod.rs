@@ -60,6 +60,9 @@ pub trait Node: Sized + 'static {
     /// The reply to a call.
     type Reply: Clone + fmt::Debug + 'static;
 
+    /// The function with which the thread of a walk begins, if each walk needs a thread of its own.
+    const BEGINS_THREAD: Option<fn()> = None;
+
     /// Starts the node on its host: for the first time, and after every crash.
     ///
     /// # Errors
@@ -262,8 +265,24 @@ impl<'a, N: Node> Host<'a, N> {
         self.parts.ask.ask(&Question { node: Some(&id), ..question })
     }
 
+    /// Returns the free places of the queue to each host. Empty if queues have no bound.
+    #[cfg(feature = "async")]
+    pub(crate) fn room(&self) -> &[u32] {
+        &self.parts.room
+    }
+
+    /// Returns the disk.
+    #[cfg(feature = "async")]
+    pub(crate) fn disk(&self) -> &HostDisk {
+        self.parts.disk
+    }
+
     fn happens(&mut self, effect: Effect<N>) {
-        let events = self.parts.disk.logged() - self.begin;
-        self.effects.push((events as usize, effect));
+        self.happened(self.parts.disk.logged(), effect);
+    }
+
+    /// Adds an effect that happened when the disk had this many events.
+    pub(crate) fn happened(&mut self, logged: u64, effect: Effect<N>) {
+        self.effects.push(((logged - self.begin) as usize, effect));
     }
 }

@@ -14,6 +14,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// The place of the last panic that is not reported yet.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The message of the last panic that was not asked for yet.
+    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Runs `work`, and returns a panic as an error with the panic's message and place. Nothing is
@@ -44,8 +46,15 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("without a text")
 }
 
+/// Returns the message of the last panic inside of [`catch_panic`] in this thread, once, although
+/// the code itself has caught it.
+pub fn take_panic_message() -> Option<String> {
+    MESSAGE.take()
+}
+
 fn note(info: &PanicHookInfo<'_>) {
     PLACE.set(info.location().map(shown));
+    MESSAGE.set(Some(panic_message(info.payload()).to_owned()));
 }
 
 /// Returns a place that is the same on every machine. A path in cargo's registry is cut to begin

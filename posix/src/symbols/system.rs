@@ -60,6 +60,11 @@ fn spliced(from: c_int, to: c_int) -> CallAnswer<usize> {
 
 /// Answers a call by number that names one of our descriptors or a path of ours.
 fn by_number(number: c_long, arguments: [usize; 6]) -> CallAnswer<c_long> {
+    // SAFETY: The arguments are those of the call.
+    #[cfg(feature = "isolation")]
+    if let Some(answer) = unsafe { crate::isolation::by_number(number, arguments) } {
+        return Some(answer);
+    }
     let home = Home::current()?;
     match number {
         libc::SYS_io_uring_setup => Some(Err(refuse(&home, "io_uring", Errno::ENOSYS))),

@@ -28,6 +28,10 @@ unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     static REAL: RealFunction = RealFunction::new("pthread_create\0");
+    #[cfg(feature = "isolation")]
+    if let Some(refused) = crate::isolation::thread_starts() {
+        return refused;
+    }
     let Some(address) = REAL.address() else { return Errno::ENOSYS as c_int };
     // SAFETY: The C library declares the function with this type.
     let create: Create = unsafe { std::mem::transmute(address) };

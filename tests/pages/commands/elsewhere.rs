@@ -44,6 +44,12 @@ const fn not(command: &'static str, page: &'static str, why: &'static str) -> El
 pub static ALL: &[Elsewhere] = &[
     test("scripts/test", "", "scripts/test", "cargo test --workspace"),
     test("cargo test", "", "scripts/test", "cargo test --workspace --features engines"),
+    test(
+        "cargo test -p explode-cluster --features async",
+        "docs/guide/async-hosts.md",
+        "scripts/test",
+        "explode-cluster/async",
+    ),
     test("explode doctor", "", "tests/pages/interfaces.rs", "fn lines_of_doctor"),
     test("explode vm build", "", "scripts/test", "explode\" vm build"),
     // Systems of the kernel.

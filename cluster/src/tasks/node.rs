@@ -1,0 +1,200 @@
+//! Tasks as a node of the world.
+
+use std::collections::hash_map::RandomState;
+use std::panic::resume_unwind;
+use std::rc::Rc;
+use std::time::Duration;
+
+use explode_posix::isolation::Isolation;
+use explode_posix::isolation_arrives;
+use explode_runtime::base::take_panic_message;
+use tokio::task::{LocalSet, spawn_local};
+
+use super::AsyncNode;
+use super::host::{AsyncHost, Done, HostState, Work};
+use super::runtime::{HostRuntime, Idle};
+use super::wire::Wire;
+use crate::clock::{Timing, ms};
+use crate::cluster::{Cluster, cluster};
+use crate::node::{CallId, Effect, Handled, Host, Node, NodeId, Timer};
+
+/// The timer of a host: the next deadline of its runtime.
+const NEXT: Timer = Timer(0);
+/// The number of streams of random numbers among which a host that starts has one.
+const STREAMS: u32 = 1 << 16;
+/// The latencies of messages in milliseconds, if none are given.
+const LATENCIES: [u64; 6] = [1, 2, 5, 10, 20, 50];
+
+/// A node whose code is tasks.
+pub struct Tasks<A: AsyncNode> {
+    state: Rc<HostState<A>>,
+    host: AsyncHost<A>,
+    runtime: HostRuntime,
+    /// The time by which the clock of the host is ahead, because timers have fired early.
+    ahead: Duration,
+    /// The next deadline of the runtime.
+    due: Option<Duration>,
+}
+
+/// Returns a cluster of hosts whose nodes are tasks. Time orders events, and a message takes between
+/// 1 and 50 ms: [`Cluster::timing`] sets other latencies.
+///
+/// # Panics
+/// - If there are no hosts, or more than 32.
+/// - If the calls of this program for the time and for random numbers do not arrive at explode.
+pub fn async_cluster<A: AsyncNode>(name: &str, hosts: usize) -> Cluster<Tasks<A>> {
+    isolation_arrives().unwrap_or_else(|why| panic!("cluster '{name}': {why}"));
+    let latencies = LATENCIES.map(ms).to_vec();
+    cluster(name, hosts).timing(Timing::Ordered { latencies })
+}
+
+impl<A: AsyncNode> Tasks<A> {
+    /// Returns the node. `None` until it is open.
+    pub fn node(&self) -> Option<&A> {
+        self.state.node.get().map(|node| &**node)
+    }
+
+    /// Returns the time of the host's clock.
+    fn now(&self, host: &Host<'_, Self>) -> Duration {
+        Duration::from_nanos(host.now().0) + self.ahead
+    }
+
+    /// Gives work to a task of its own, now or when the node is open.
+    fn work(&mut self, work: Work<A>, host: &mut Host<'_, Self>) -> Handled {
+        let (state, handle) = (Rc::clone(&self.state), self.host);
+        match self.state.node.get().cloned() {
+            Some(node) => self.run(host, |local| {
+                local.spawn_local(do_work(state, handle, node, work));
+            }),
+            None => {
+                self.state.early.borrow_mut().push(work);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs the tasks until all of them wait.
+    fn run(&mut self, host: &mut Host<'_, Self>, begin: impl FnOnce(&LocalSet)) -> Handled {
+        let now = self.now(host);
+        self.state.begin(host.room());
+        take_panic_message();
+        let idle = self.runtime.run(now, begin);
+        for (logged, done) in self.state.take_done() {
+            host.happened(logged, effect(done));
+        }
+        let panicked = take_panic_message();
+        if let Some(refused) = self.runtime.take_refused() {
+            return Err(refused.into());
+        }
+        if let Some(message) = panicked {
+            resume_unwind(Box::new(message));
+        }
+        match idle {
+            Idle::Until(due) => host.timer(NEXT, due.saturating_sub(now)),
+            _ => host.cancel(NEXT),
+        }
+        self.due = match idle {
+            Idle::Until(due) => Some(due),
+            Idle::Waits => None,
+            Idle::Never => return Err("some task never waits for anything".into()),
+        };
+        self.state.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+impl<A: AsyncNode> Node for Tasks<A> {
+    type Msg = Wire<A::Msg>;
+    type Call = A::Call;
+    type Reply = A::Reply;
+
+    const BEGINS_THREAD: Option<fn()> = Some(draw_keys);
+
+    fn open(host: &mut Host<'_, Self>) -> Handled<Self> {
+        let seed = host.random(STREAMS).into();
+        let (handle, state) =
+            AsyncHost::start((host.id(), host.nodes().count()), host.now(), host.disk());
+        let runtime = HostRuntime::start(seed, Duration::from_nanos(host.now().0))?;
+        let mut tasks = Tasks { state, host: handle, runtime, ahead: Duration::ZERO, due: None };
+        let state = Rc::clone(&tasks.state);
+        tasks.run(host, |local| {
+            local.spawn_local(open(state, handle));
+        })?;
+        Ok(tasks)
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, host: &mut Host<'_, Self>) -> Handled {
+        match msg {
+            Wire::Told(msg) => self.work(Work::Message(from, msg), host),
+            Wire::Asked(id, msg) => self.work(Work::Request(from, id, msg), host),
+            Wire::Answered(id, msg) => {
+                let state = Rc::clone(&self.state);
+                self.run(host, |_| state.answered(id, msg))
+            }
+        }
+    }
+
+    fn on_timer(&mut self, _: Timer, host: &mut Host<'_, Self>) -> Handled {
+        let now = self.now(host);
+        if let Some(due) = self.due.take().filter(|due| *due > now) {
+            self.ahead += due - now;
+        }
+        self.run(host, |_| {})
+    }
+
+    fn on_call(&mut self, call: CallId, what: A::Call, host: &mut Host<'_, Self>) -> Handled {
+        self.work(Work::Call(call, what), host)
+    }
+
+    fn on_broken_link(&mut self, peer: NodeId, host: &mut Host<'_, Self>) -> Handled {
+        let state = Rc::clone(&self.state);
+        self.run(host, |_| state.broken(peer))
+    }
+}
+
+/// Returns the effect on the world.
+fn effect<A: AsyncNode>(done: Done<A>) -> Effect<Tasks<A>> {
+    match done {
+        Done::Sent(to, msg) => Effect::Sent(to, msg),
+        Done::Replied(call, reply) => Effect::Replied(call, reply),
+        Done::Refused(call) => Effect::Refused(call),
+        Done::Fact(name, values) => Effect::Fact(name, values),
+    }
+}
+
+/// Draws the keys with which each `HashMap` of this thread begins.
+fn draw_keys() {
+    Isolation::new(0).enter(Duration::ZERO, RandomState::new);
+}
+
+/// Opens the node, and gives it the work that has waited.
+async fn open<A: AsyncNode>(state: Rc<HostState<A>>, host: AsyncHost<A>) {
+    match A::open(host).await {
+        Ok(node) => {
+            let node = Rc::clone(state.node.get_or_init(|| Rc::new(node)));
+            for work in state.early.take() {
+                spawn_local(do_work(Rc::clone(&state), host, Rc::clone(&node), work));
+            }
+        }
+        Err(error) => state.fails(error),
+    }
+}
+
+/// Does a piece of work.
+async fn do_work<A: AsyncNode>(
+    state: Rc<HostState<A>>,
+    host: AsyncHost<A>,
+    node: Rc<A>,
+    work: Work<A>,
+) {
+    let done = match work {
+        Work::Message(from, msg) => node.on_message(from, msg).await,
+        // An answer for which there is no room is lost.
+        Work::Request(from, id, msg) => node.on_request(from, msg).await.map(|answer| {
+            host.sends(from, Wire::Answered(id, answer)).ok();
+        }),
+        Work::Call(call, what) => node.on_call(call, what).await,
+    };
+    if let Err(error) = done {
+        state.fails(error);
+    }
+}

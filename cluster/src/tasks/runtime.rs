@@ -1,0 +1,120 @@
+//! The runtime of a host, which is run until all its tasks wait.
+
+use std::cell::Cell;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use explode_posix::isolation::{Isolation, Wait, set_parked};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::LocalSet;
+
+/// The number of times that local tasks may be run in turn before they are taken for tasks that
+/// never wait.
+const MOST_TURNS: u32 = 200_000;
+/// Timers that are due later than this are never due: the runtime has none.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+/// A timer beyond that. With it a runtime always has one, and so waits for a time.
+const FAR: Duration = Duration::from_secs(2 * 365 * 24 * 3600);
+const MILLI: u128 = 1_000_000;
+
+/// The runtime of a host.
+pub(super) struct HostRuntime {
+    /// `None` only while it is dropped.
+    parts: Option<(LocalSet, Runtime)>,
+    isolation: Isolation,
+    /// The time of the last handler, and of the first one.
+    now: Duration,
+    start: Duration,
+}
+
+/// The state of a runtime whose tasks all wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// Nothing happens until something arrives.
+    Waits,
+    /// The next timer is due at this time.
+    Until(Duration),
+    /// Some task never waits.
+    Never,
+}
+
+impl HostRuntime {
+    /// Starts a runtime at this time. The random numbers of its thread come from a seed.
+    ///
+    /// # Errors
+    /// The runtime cannot be made.
+    pub fn start(seed: u64, now: Duration) -> std::io::Result<HostRuntime> {
+        let isolation = Isolation::new(seed);
+        let mut builder = Builder::new_current_thread();
+        builder.enable_time();
+        builder.on_thread_park(|| set_parked(true)).on_thread_unpark(|| set_parked(false));
+        #[cfg(tokio_unstable)]
+        builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
+        let parts =
+            isolation.enter(now, || builder.build().map(|runtime| (LocalSet::new(), runtime)))?;
+        Ok(HostRuntime { parts: Some(parts), isolation, now, start: now })
+    }
+
+    /// Runs the runtime at this time until all its tasks wait. `begin` starts tasks.
+    pub fn run(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
+        let (local, runtime) = self.parts.as_ref().expect("it is not dropped");
+        let (isolation, turns) = (&self.isolation, Cell::new(0));
+        self.now = now;
+        let idle = isolation.enter(now, || {
+            begin(local);
+            local.block_on(runtime, async {
+                let mut far = pin!(tokio::time::sleep(FAR));
+                let far = |cx: &mut Context<'_>| far.as_mut().poll(cx).is_ready();
+                until_idle(isolation, &turns, far).await
+            })
+        });
+        match idle {
+            Wait::Until(due) if due > now + NEVER => Idle::Waits,
+            // The timers of tokio count whole milliseconds since its start.
+            Wait::Until(due) => {
+                let part = (now - self.start).as_nanos() % MILLI;
+                Idle::Until(due - Duration::from_nanos(part as u64))
+            }
+            Wait::Never => Idle::Never,
+        }
+    }
+
+    /// Returns what a task has done that tasks must not do, once.
+    pub fn take_refused(&self) -> Option<&'static str> {
+        self.isolation.take_refused()
+    }
+}
+
+/// Waits until the thread has nothing to do but wait, and returns that wait. `sets` sets a timer.
+async fn until_idle(
+    isolation: &Isolation,
+    turns: &Cell<u32>,
+    mut sets: impl FnMut(&mut Context<'_>) -> bool,
+) -> Wait {
+    poll_fn(|cx| {
+        if let Some(wait) = isolation.wait() {
+            return Poll::Ready(wait);
+        }
+        turns.set(turns.get() + 1);
+        if sets(cx) || turns.get() == MOST_TURNS {
+            return Poll::Ready(Wait::Never);
+        }
+        isolation.wakes(cx.waker());
+        Poll::Pending
+    })
+    .await
+}
+
+impl Drop for HostRuntime {
+    fn drop(&mut self) {
+        let Some((local, runtime)) = self.parts.take() else { return };
+        self.isolation.enter(self.now, || {
+            let entered = runtime.enter();
+            drop(local);
+            drop(entered);
+            drop(runtime);
+        });
+    }
+}

@@ -1,0 +1,1 @@
+//! The case is a test.
