@@ -364,7 +364,6 @@ fn see(cell: &mut Cell, control: Option<CellRun>, budget: Duration) {
 #[cfg(test)]
 mod tests {
     use explode_runtime::base::{Options, TargetBounds};
-    use explode_runtime::stack::StackSpec;
 
     use super::*;
 

@@ -261,7 +261,6 @@ pub fn describe_safety(safe: &SafetySummary) -> String {
 mod tests {
     use std::path::Path;
 
-    use explode_runtime::stack::StackSpec;
     use serde_json::json;
 
     use super::*;
