@@ -1,9 +1,9 @@
 //! Isolated code: its clock, its random numbers and its waits are answered in place of the
 //! machine's (feature `isolation`).
 //!
-//! Code inside of [`Isolation::enter`] reads the time that was set. Random numbers come from a seed:
-//! those of `getrandom`, and so the keys of a `HashMap` of a new thread, and generators that are
-//! seeded by the machine. A wait of the thread while it is parked returns at once; when it would
+//! Code inside of [`Isolation::enter`] reads the time that was set. Random numbers come from a
+//! seed: those of `getrandom`, and so the keys of a `HashMap` of a new thread, and generators that
+//! are seeded by the machine. A wait of the thread while it is parked returns at once; when it would
 //! have ended is noted. Starting a thread and waiting in real time are refused and noted.
 
 use std::cell::{Cell, RefCell};
