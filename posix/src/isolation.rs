@@ -21,7 +21,7 @@ pub(crate) const EPOCH: Duration = Duration::from_secs(1_767_225_600);
 /// The time that the clock of the machine shows at time 0.
 const UPTIME: Duration = Duration::from_secs(1000);
 /// The number of times that code may read the clock before it is taken for code that never waits.
-const MOST_READS: u32 = 50_000;
+const MOST_READS: u32 = 20_000;
 
 thread_local! {
     /// The isolation of the code that runs. Null outside of one.
