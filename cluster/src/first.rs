@@ -25,8 +25,11 @@ pub struct FirstFinding {
 }
 
 impl<N: Node> Cluster<N> {
-    /// Searches by weighted walks in this thread, up to the first finding. The finding is run twice,
-    /// and not minimised. Returns `None` if `most` walks find nothing.
+    /// Searches by weighted walks in this thread, up to the first finding. The finding is run
+    /// twice, and not minimised. Returns `None` if `most` walks find nothing.
+    ///
+    /// # Panics
+    /// If `most` is 0.
     ///
     /// # Errors
     /// The nodes are not deterministic, or the run could not be made.

@@ -111,7 +111,7 @@ fn register<const SYNCS: bool>(name: &str) -> Cluster<Tasks<Register<SYNCS>>> {
         .always("an acknowledged write is on two hosts", |world| {
             let calls = world.history().calls().iter().filter(|call| call.replied.is_some());
             let RegisterCall::Write(last) =
-                calls.map(|call| call.call.clone()).last().unwrap_or(RegisterCall::Write(0))
+                calls.map(|call| call.call).next_back().unwrap_or(RegisterCall::Write(0))
             else {
                 return false;
             };

@@ -1,9 +1,9 @@
 //! Isolated code: its clock, its random numbers and its waits are answered in place of the
 //! machine's (feature `isolation`).
 //!
-//! Code inside of [`Isolation::enter`] reads the time that was set. Random numbers come from a seed:
-//! those of `getrandom`, and so the keys of a `HashMap` of a new thread, and generators that are
-//! seeded by the machine. A wait of the thread while it is parked returns at once; when it would
+//! Code inside of [`Isolation::enter`] reads the time that was set. Random numbers come from a
+//! seed: those of `getrandom`, and so the keys of a `HashMap` of a new thread, and generators that
+//! are seeded by the machine. A wait of the thread while it is parked returns at once; when it would
 //! have ended is noted. Starting a thread and waiting in real time are refused and noted.
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ pub(crate) const EPOCH: Duration = Duration::from_secs(1_767_225_600);
 /// The time that the clock of the machine shows at time 0.
 const UPTIME: Duration = Duration::from_secs(1000);
 /// The number of times that code may read the clock before it is taken for code that never waits.
-const MOST_READS: u32 = 50_000;
+const MOST_READS: u32 = 20_000;
 
 thread_local! {
     /// The isolation of the code that runs. Null outside of one.

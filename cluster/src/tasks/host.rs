@@ -52,6 +52,9 @@ impl fmt::Display for LinkBroken {
 
 impl Error for LinkBroken {}
 
+/// A request without an answer so far: the host that was asked, and the task that waits.
+type Asked<M> = (NodeId, oneshot::Sender<M>);
+
 /// The effect of a task.
 pub(super) enum Done<A: AsyncNode> {
     Sent(NodeId, Wire<A::Msg>),
@@ -76,7 +79,7 @@ pub(super) struct HostState<A: AsyncNode> {
     done: RefCell<Vec<(u64, Done<A>)>>,
     /// The free places of the queue to each host. Empty if queues have no bound.
     room: RefCell<Vec<u32>>,
-    asked: RefCell<BTreeMap<u32, (NodeId, oneshot::Sender<A::Msg>)>>,
+    asked: RefCell<BTreeMap<u32, Asked<A::Msg>>>,
     next: Cell<u32>,
     /// The first error of a task.
     pub failed: RefCell<Option<Box<dyn Error>>>,

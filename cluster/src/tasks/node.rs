@@ -36,8 +36,8 @@ pub struct Tasks<A: AsyncNode> {
     due: Option<Duration>,
 }
 
-/// Returns a cluster of hosts whose nodes are tasks. Time orders events, and a message takes between
-/// 1 and 50 ms: [`Cluster::timing`] sets other latencies.
+/// Returns a cluster of hosts whose nodes are tasks. Time orders events, and a message takes
+/// between 1 and 50 ms: [`Cluster::timing`] sets other latencies.
 ///
 /// # Panics
 /// - If there are no hosts, or more than 32.

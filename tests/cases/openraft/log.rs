@@ -81,8 +81,11 @@ impl Log {
 
     /// Returns true if an entry has this value.
     pub fn has(&self, value: u64) -> bool {
-        let is_it = |entry: &Entry<Types>| matches!(entry.payload, EntryPayload::Normal(known) if known == value);
-        self.state().entries.values().any(is_it)
+        let of = |entry: &Entry<Types>| match entry.payload {
+            EntryPayload::Normal(known) => known == value,
+            _ => false,
+        };
+        self.state().entries.values().any(of)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -59,7 +59,8 @@ impl Link {
     async fn ask(&self, msg: Msg, option: RPCOption) -> Result<Msg, NetworkError> {
         let answer = self.host.request(self.to, msg);
         let answer = tokio::time::timeout(option.hard_ttl(), answer).await;
-        answer.map_err(|late| NetworkError::new(&late))?.map_err(|broken| NetworkError::new(&broken))
+        let answer = answer.map_err(|late| NetworkError::new(&late))?;
+        answer.map_err(|broken| NetworkError::new(&broken))
     }
 
     fn remote(&self, error: RaftError<u64>) -> Failed<RaftError<u64>> {

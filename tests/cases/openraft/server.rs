@@ -28,8 +28,7 @@ impl AsyncNode for Server {
         let config = Arc::new(config.validate()?);
         let log = Log::open(host)?;
         let id = host.id().0.into();
-        let raft =
-            Raft::new(id, config, Links(host), log.clone(), Machine::default()).await?;
+        let raft = Raft::new(id, config, Links(host), log.clone(), Machine::default()).await?;
         if host.id() == NodeId(1) && !raft.is_initialized().await? {
             let members = host.nodes().map(|node| (u64::from(node.0), EmptyNode {}));
             raft.initialize(members.collect::<std::collections::BTreeMap<_, _>>()).await?;

@@ -47,8 +47,8 @@ pub static ALL: &[Elsewhere] = &[
     test(
         "cargo test -p explode-cluster --features async",
         "docs/guide/async-hosts.md",
-        "scripts/test",
-        "explode-cluster/async",
+        "scripts/long/cluster-cases",
+        "--features async --test async_hosts",
     ),
     test("explode doctor", "", "tests/pages/interfaces.rs", "fn lines_of_doctor"),
     test("explode vm build", "", "scripts/test", "explode\" vm build"),
