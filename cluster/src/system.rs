@@ -14,7 +14,7 @@ use explode_runtime::trace::{Position, Witness};
 use explode_runtime::unit::{
     System, SystemFacts, UnitHooks, UnitProgress, UnitRun, UnitStop, WalkEnd,
 };
-use explode_runtime::verdict::{Violation, WorkerStep};
+use explode_runtime::verdict::{Verdict, Violation, WorkerStep};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::ask::{Ask, BareWalk, MadeChoice, RecordedWalk, RepeatedWalk, Scripted, identity};
@@ -166,6 +166,9 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         tally(&world, work);
         let steps = world.steps();
         let violation = match end {
+            WalkedTo::Violated(Violation { verdict: Verdict::Broken, message, .. }) => {
+                return Err(UnitStop::Broken(BrokenKind::Component.of(message)));
+            }
             WalkedTo::Violated(violation) => self.way_to(&violation, steps, &made).map_or_else(
                 |why| {
                     broken(work, &format!("walk {}: {why}", number(&unit.policy, further)));
@@ -295,6 +298,9 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             match stepped {
                 // The caller looks at a divergence first.
                 _ if ask.chooser.diverged().is_some() => return Err(UnitStop::Stopped),
+                Err(Violation { verdict: Verdict::Broken, message, .. }) => {
+                    return Err(UnitStop::Broken(BrokenKind::Component.of(message)));
+                }
                 Err(violation) => return Err(UnitStop::Violated(violation, place)),
                 Ok(Stepped::Stuck) => {
                     ask.explored -= u64::from(step > known);

@@ -1,6 +1,7 @@
-//! The files of a host as its node uses them. One call of a handler can fail with an I/O error.
+//! The files of a host as its node uses them. Calls of a handler can fail with an I/O error.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
@@ -8,20 +9,57 @@ use explode_ramdisk::files::{
 };
 use nix::errno::Errno;
 
+/// The calls of a handler that fail with an I/O error, among those that change or sync files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailingCalls {
+    /// No call fails.
+    #[default]
+    Never,
+    /// One call fails, after this many others.
+    One(u32),
+    /// All calls fail, after this many others.
+    From(u32),
+}
+
+/// The failures of calls on the files of a host, whichever way they are made.
+#[derive(Debug, Default)]
+pub struct CallFailures {
+    left: Cell<FailingCalls>,
+    has_failed: Cell<bool>,
+}
+
+impl CallFailures {
+    /// Returns the error of the next call that changes or syncs files. Each call asks once.
+    pub fn error_of_next(&self) -> Option<Errno> {
+        let next = match self.left.get() {
+            FailingCalls::Never => return None,
+            FailingCalls::One(0) => FailingCalls::Never,
+            FailingCalls::From(0) => FailingCalls::From(0),
+            FailingCalls::One(left) => return self.later(FailingCalls::One(left - 1)),
+            FailingCalls::From(left) => return self.later(FailingCalls::From(left - 1)),
+        };
+        self.left.set(next);
+        self.has_failed.set(true);
+        Some(Errno::EIO)
+    }
+
+    fn later(&self, left: FailingCalls) -> Option<Errno> {
+        self.left.set(left);
+        None
+    }
+}
+
 /// The files of a host.
 #[derive(Debug)]
 pub struct HostFiles {
     sim: SimFiles,
-    /// The number of calls that change files until one fails. `None` if none fails.
-    fails_in: Cell<Option<u32>>,
-    /// True if a call has failed in the running handler.
-    has_failed: Cell<bool>,
+    failures: Rc<CallFailures>,
 }
 
 impl HostFiles {
     /// Returns the files of a host on simulated files.
     pub fn new(sim: SimFiles) -> HostFiles {
-        HostFiles { sim, fails_in: Cell::new(None), has_failed: Cell::new(false) }
+        HostFiles { sim, failures: Rc::default() }
     }
 
     /// Returns the simulated files.
@@ -29,38 +67,59 @@ impl HostFiles {
         &self.sim
     }
 
-    /// Makes the call fail that changes files after `calls` others. `None` for none.
-    pub fn fail_in(&self, calls: Option<u32>) {
-        self.fails_in.set(calls);
-        self.has_failed.set(false);
+    /// Returns the failures of calls.
+    pub fn failures(&self) -> &Rc<CallFailures> {
+        &self.failures
     }
 
-    /// Returns true if a call has failed since [`fail_in`](HostFiles::fail_in).
+    /// Makes calls fail from now on.
+    pub fn fail(&self, calls: FailingCalls) {
+        self.failures.left.set(calls);
+        self.failures.has_failed.set(false);
+    }
+
+    /// Returns true if a call has failed since [`fail`](HostFiles::fail).
     pub fn has_failed(&self) -> bool {
-        self.has_failed.get()
+        self.failures.has_failed.get()
     }
 
     /// Makes a call that changes files, or fails in its place.
     fn change<T>(&self, call: impl FnOnce(&SimFiles) -> Result<T>) -> Result<T> {
-        match self.fails_in.get() {
-            Some(0) => {
-                self.fails_in.set(None);
-                self.has_failed.set(true);
-                return Err(Errno::EIO);
-            }
-            Some(left) => self.fails_in.set(Some(left - 1)),
-            None => {}
+        match self.failures.error_of_next() {
+            Some(errno) => Err(errno),
+            None => call(&self.sim),
         }
-        call(&self.sim)
+    }
+
+    /// Makes a call that syncs. If it fails, so does the write of what it syncs.
+    fn sync_call(&self, call: impl FnOnce(&SimFiles) -> Result<()>) -> Result<()> {
+        match self.failures.error_of_next() {
+            Some(errno) => self.sim.write_back_fails(call).and(Err(errno)),
+            None => call(&self.sim),
+        }
+    }
+
+    /// Opens a file, which changes files only if it makes or empties one.
+    fn open_by(
+        &self,
+        path: &str,
+        flags: OpenFlags,
+        open: impl FnOnce(&SimFiles) -> Result<Fd>,
+    ) -> Result<Fd> {
+        let changes = match self.sim.stat(path) {
+            Ok(stat) => flags.truncate && stat.size > 0 && !(flags.create && flags.exclusive),
+            Err(_) => flags.create,
+        };
+        if changes { self.change(open) } else { open(&self.sim) }
     }
 }
 
 impl Files for HostFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        if flags.create || flags.truncate {
-            return self.change(|files| files.open(path, flags));
+        if self.failures.left.get() == FailingCalls::Never {
+            return self.sim.open(path, flags);
         }
-        self.sim.open(path, flags)
+        self.open_by(path, flags, |files| files.open(path, flags))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -84,11 +143,11 @@ impl Files for HostFiles {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.change(|files| files.fsync(fd))
+        self.sync_call(|files| files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.change(|files| files.fdatasync(fd))
+        self.sync_call(|files| files.fdatasync(fd))
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -120,11 +179,11 @@ impl Files for HostFiles {
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        self.change(|files| files.sync_dir(path))
+        self.sync_call(|files| files.sync_dir(path))
     }
 
     fn sync(&self) -> Result<()> {
-        self.change(SimFiles::sync)
+        self.sync_call(SimFiles::sync)
     }
 
     fn can(&self, ability: FsAbility) -> bool {
@@ -136,15 +195,15 @@ impl Files for HostFiles {
     }
 
     fn syncfs(&self) -> Result<()> {
-        self.change(SimFiles::syncfs)
+        self.sync_call(SimFiles::syncfs)
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
-        self.change(|files| files.open_synced(path, flags, synced))
+        self.open_by(path, flags, |files| files.open_synced(path, flags, synced))
     }
 
     fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
-        self.change(|files| files.open_flagged(path, flags, flag))
+        self.open_by(path, flags, |files| files.open_flagged(path, flags, flag))
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {

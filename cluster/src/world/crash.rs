@@ -76,7 +76,8 @@ impl<N: Node> World<'_, N> {
         self.disks[index].fence();
         let crashed = self.nodes[index].take();
         let rules = self.limits.rules;
-        self.disks[index] = HostDisk::new(built.image, rules).map_err(broken_log)?;
+        self.disks[index] =
+            HostDisk::new(&node.to_string(), built.image, rules).map_err(broken_log)?;
         self.timers[index].clear();
         self.network.crashed(node, self.nodes.len(), self.now);
         for client in &mut self.clients {

@@ -10,7 +10,8 @@ use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::clock::Time;
-use crate::fault::FaultKind;
+use crate::disk::FailingCalls;
+use crate::fault::{DiskCondition, FaultKind};
 use crate::network::Packet;
 use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
 
@@ -27,6 +28,8 @@ pub(super) struct HandlerRun<N: Node> {
     pub timers: Vec<(Timer, Option<Time>)>,
     /// True if a call on a file was made to fail.
     pub has_failed: bool,
+    /// A call of the node that explode cannot answer, in words.
+    pub refused: Option<String>,
     /// The result, with panics as an error.
     pub result: Result<Handled, String>,
 }
@@ -46,16 +49,16 @@ impl<N: Node> World<'_, N> {
         if let Some(story) = &mut self.story {
             story.say(node, &short(&input.words(), MOST));
         }
-        let errors = self.left.io_errors;
-        let fails = self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask);
-        let at = fails.then(|| ask.ask(&Question::data(ChoiceKind::Input, CALLS, "failing call")));
+        let failing = self.failing_calls(node, ask);
         let crashes = self.left.crashes;
         let crashes = self.happens(FaultKind::Crash, crashes, "node", ["runs", "crashes"], ask);
-        let run = self.run_handler(node, input, at, ask);
+        let run = self.run_handler(node, input, failing, ask);
         if run.has_failed {
-            self.left.io_errors -= 1;
-            self.counts.io_errors += 1;
-            self.faults.push(FaultKind::IoError);
+            self.has_failed(node, failing);
+        }
+        if let Some(refused) = &run.refused {
+            let message = format!("{node}: {refused}");
+            return Err(Violation::new(Verdict::Broken, "refused", message));
         }
         let failed = match &run.result {
             Ok(Ok(())) => None,
@@ -71,24 +74,72 @@ impl<N: Node> World<'_, N> {
             if let Some(story) = &mut self.story {
                 story.say(node, &format!("stops: {error}"));
             }
+            if is_open && self.conditions[node.index()] == DiskCondition::Fails {
+                self.conditions[node.index()] = DiskCondition::OutOfService;
+            }
             return self.crash_at_end(node, is_open, run, ask);
         }
         self.was_open[node.index()] = true;
         self.take_effect(node, run, ask)
     }
 
-    /// Runs a handler to its end. `fails` is the call on a file that fails.
+    /// Chooses the calls on files that fail in a handler.
+    fn failing_calls(&self, node: NodeId, ask: &mut dyn Ask) -> FailingCalls {
+        if self.conditions[node.index()] != DiskCondition::Works {
+            return FailingCalls::From(0);
+        }
+        let at = Question::data(ChoiceKind::Input, CALLS, "failing call");
+        let errors = self.left.io_errors;
+        if self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask) {
+            return FailingCalls::One(ask.ask(&at));
+        }
+        let disks = self.left.bad_disks;
+        if self.happens(FaultKind::BadDisk, disks, "medium", ["works", "fails for good"], ask) {
+            return FailingCalls::From(ask.ask(&at));
+        }
+        FailingCalls::Never
+    }
+
+    /// Notes that calls on files have failed in a handler.
+    fn has_failed(&mut self, node: NodeId, failing: FailingCalls) {
+        let fault = match failing {
+            FailingCalls::One(_) => {
+                self.left.io_errors -= 1;
+                self.counts.io_errors += 1;
+                FaultKind::IoError
+            }
+            _ if self.conditions[node.index()] != DiskCondition::Works => return,
+            _ => {
+                self.conditions[node.index()] = DiskCondition::Fails;
+                self.left.bad_disks -= 1;
+                self.counts.bad_disks += 1;
+                FaultKind::BadDisk
+            }
+        };
+        self.faults.push(fault);
+        if let Some(story) = &mut self.story {
+            story.say(
+                node,
+                match fault {
+                    FaultKind::BadDisk => "the disk fails from here on",
+                    _ => "a call on the disk fails",
+                },
+            );
+        }
+    }
+
+    /// Runs a handler to its end, in which some calls on files fail.
     fn run_handler(
         &mut self,
         node: NodeId,
         input: Input<N>,
-        fails: Option<u32>,
+        failing: FailingCalls,
         ask: &mut dyn Ask,
     ) -> HandlerRun<N> {
         let index = node.index();
         let (effects, timers) =
             (std::mem::take(&mut self.effects), std::mem::take(&mut self.set_timers));
-        self.disks[index].files().fail_in(fails);
+        self.disks[index].files().fail(failing);
         let parts = HostParts {
             id: node,
             hosts: self.nodes.len(),
@@ -101,7 +152,7 @@ impl<N: Node> World<'_, N> {
         };
         let mut host = Host::new(parts, effects, timers);
         let place = &mut self.nodes[index];
-        let result = catch_panic(|| match (input, place.as_mut()) {
+        let handler = || match (input, place.as_mut()) {
             (Input::Open, _) => {
                 *place = Some(N::open(&mut host)?);
                 Ok(())
@@ -111,13 +162,14 @@ impl<N: Node> World<'_, N> {
             (Input::Timer(timer), Some(node)) => node.on_timer(timer, &mut host),
             (Input::Call(_, id, call), Some(node)) => node.on_call(id, call, &mut host),
             (_, None) => Ok(()),
-        });
+        };
+        let (result, refused) = self.disks[index].enter(|| catch_panic(handler));
         let Host { effects, timers, .. } = host;
         let files = self.disks[index].files();
         let has_failed = files.has_failed();
-        files.fail_in(None);
+        files.fail(FailingCalls::Never);
         let events = self.disks[index].take_log();
-        HandlerRun { events, effects, timers, has_failed, result }
+        HandlerRun { events, effects, timers, has_failed, refused, result }
     }
 
     /// Lets all effects of a handler happen.

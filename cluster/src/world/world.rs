@@ -17,7 +17,7 @@ use crate::ask::{Ask, Question};
 use crate::client::{CallHistory, NextCall};
 use crate::clock::{HostClock, Time};
 use crate::disk::HostDisk;
-use crate::fault::{FaultBudget, FaultKind, spread};
+use crate::fault::{DiskCondition, FaultBudget, FaultKind, spread};
 use crate::network::UnderWay;
 use crate::node::{CallId, Effect, Node, NodeId, Timer};
 use crate::setup::{FactMonitor, Setup};
@@ -71,6 +71,8 @@ pub struct World<'s, N: Node> {
     pub(super) disks: Vec<HostDisk>,
     pub(super) timers: Vec<BTreeMap<Timer, Time>>,
     pub(super) clocks: Vec<HostClock>,
+    /// The conditions of the disks.
+    pub(super) conditions: Vec<DiskCondition>,
     /// True for each host whose node was open before.
     pub(super) was_open: Vec<bool>,
     pub(super) network: UnderWay<N::Msg>,
@@ -115,7 +117,7 @@ impl<'s, N: Node> World<'s, N> {
         tells: bool,
     ) -> Result<World<'s, N>, StepError> {
         let hosts = setup.hosts;
-        let disk = |_| HostDisk::new(Image::new(), limits.rules);
+        let disk = |host| HostDisk::new(&NodeId::at(host).to_string(), Image::new(), limits.rules);
         let client = ClientState { left: setup.calls, waits: None };
         Ok(World {
             setup,
@@ -125,6 +127,7 @@ impl<'s, N: Node> World<'s, N> {
             disks: (0..hosts).map(disk).collect::<Result<_, _>>()?,
             timers: vec![BTreeMap::new(); hosts],
             clocks: vec![HostClock { per_mille: 1000 }; hosts],
+            conditions: vec![DiskCondition::Works; hosts],
             was_open: vec![false; hosts],
             network: UnderWay::new(setup.network, setup.capacity),
             sent: 0,
@@ -321,7 +324,7 @@ impl<'s, N: Node> World<'s, N> {
         let kind = match kind {
             FaultKind::Crash => ChoiceKind::NodeCrash,
             FaultKind::Drop | FaultKind::Duplicate | FaultKind::Partition => ChoiceKind::NetDrop,
-            FaultKind::IoError => ChoiceKind::Input,
+            FaultKind::IoError | FaultKind::BadDisk => ChoiceKind::Input,
         };
         ask.ask(&Question::rarely(kind, place, &weights, &name)) == 1
     }

@@ -1,0 +1,56 @@
+//! The files of a host as code that uses `std::fs` sees them.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use explode_posix::FolderMount;
+use explode_ramdisk::files::{CallRecorder, FsCall, Result};
+use explode_runtime::base::{Blame, StepError};
+use nix::errno::Errno;
+
+use super::host_files::{CallFailures, HostFiles};
+
+/// Lets calls fail, and records none.
+struct Failing(Rc<CallFailures>);
+
+impl CallRecorder for Failing {
+    fn is_on(&self) -> bool {
+        false
+    }
+
+    fn record(&self, _call: FsCall, make: &mut dyn FnMut() -> Result<()>) {
+        // The caller has the result.
+        let _ = make();
+    }
+
+    fn error_of_next(&self) -> Option<Errno> {
+        self.0.error_of_next()
+    }
+}
+
+/// The folder of a host.
+#[derive(Debug)]
+pub struct StdFolder(FolderMount);
+
+impl StdFolder {
+    /// Mounts the files of a host at the folder of its name.
+    ///
+    /// # Errors
+    /// The file calls of this program are not seen.
+    pub fn new(host: &str, files: &HostFiles) -> std::result::Result<StdFolder, StepError> {
+        let failing = Failing(Rc::clone(files.failures()));
+        let mounted = FolderMount::new(host, files.sim().clone(), Box::new(failing));
+        Ok(StdFolder(mounted.map_err(|why| StepError::new(why).blame(Blame::Tool))?))
+    }
+
+    /// Returns the path of the folder.
+    pub fn path(&self) -> &Path {
+        self.0.folder()
+    }
+
+    /// Runs code of the node. Returns its result, and the first call that was refused, in words.
+    pub fn enter<T>(&self, code: impl FnOnce() -> T) -> (T, Option<String>) {
+        let result = self.0.enter(code);
+        (result, self.0.refused())
+    }
+}
