@@ -1,5 +1,9 @@
 //! Faults: their kinds and how many of each may happen in a walk.
 
+use std::str::FromStr;
+
+use explode_runtime::base::{Options, UsageError};
+
 /// The number of faults of each kind that may happen in one walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FaultBudget {
@@ -30,6 +34,56 @@ impl FaultBudget {
         io_errors: 0,
         bad_disks: 0,
     };
+}
+
+/// The name of the option of a cluster's target for its faults.
+pub const OPTION: &str = "faults";
+
+impl FaultBudget {
+    /// Returns the kinds by their names.
+    fn kinds(&mut self) -> [(&'static str, &mut u32); 6] {
+        let FaultBudget { crashes, drops, duplicates, partitions, io_errors, bad_disks } = self;
+        [
+            ("crashes", crashes),
+            ("drops", drops),
+            ("duplicates", duplicates),
+            ("partitions", partitions),
+            ("io_errors", io_errors),
+            ("bad_disks", bad_disks),
+        ]
+    }
+}
+
+/// Reads `crashes=2,drops=3`, or `none`. Kinds without a number do not happen.
+impl FromStr for FaultBudget {
+    type Err = UsageError;
+
+    fn from_str(text: &str) -> Result<FaultBudget, UsageError> {
+        let mut budget = FaultBudget::NONE;
+        for fault in text.split(',').filter(|_| text != "none") {
+            let (kind, number) = fault.split_once('=').unwrap_or((fault, ""));
+            let mut kinds = budget.kinds();
+            let names = kinds.each_ref().map(|(name, _)| *name);
+            let Some((_, count)) = kinds.iter_mut().find(|(name, _)| *name == kind) else {
+                return Err(UsageError::unknown("kind of fault", kind, names));
+            };
+            **count = number.parse().map_err(|_| {
+                UsageError(format!(
+                    "'{fault}' names no number of faults; write {kind}=2, for example"
+                ))
+            })?;
+        }
+        Ok(budget)
+    }
+}
+
+/// Returns the faults that the options of a target name.
+///
+/// # Errors
+/// There are no such faults.
+pub fn faults_in(options: &Options) -> Result<Option<FaultBudget>, UsageError> {
+    let faults = options.get(OPTION);
+    faults.map(|faults| faults.to_string().parse()).transpose()
 }
 
 impl Default for FaultBudget {

@@ -1,65 +1,31 @@
-//! The files of a host as its node uses them. Calls of a handler can fail with an I/O error.
+//! The files of a host as its node uses them.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
     Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
-use nix::errno::Errno;
 
-/// The calls of a handler that fail with an I/O error, among those that change or sync files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailingCalls {
-    /// No call fails.
-    #[default]
-    Never,
-    /// One call fails, after this many others.
-    One(u32),
-    /// All calls fail, after this many others.
-    From(u32),
-}
+use super::calls::{HostCalls, rename_in_words, sync_in_words};
 
-/// The failures of calls on the files of a host, whichever way they are made.
-#[derive(Debug, Default)]
-pub struct CallFailures {
-    left: Cell<FailingCalls>,
-    has_failed: Cell<bool>,
-}
-
-impl CallFailures {
-    /// Returns the error of the next call that changes or syncs files. Each call asks once.
-    pub fn error_of_next(&self) -> Option<Errno> {
-        let next = match self.left.get() {
-            FailingCalls::Never => return None,
-            FailingCalls::One(0) => FailingCalls::Never,
-            FailingCalls::From(0) => FailingCalls::From(0),
-            FailingCalls::One(left) => return self.later(FailingCalls::One(left - 1)),
-            FailingCalls::From(left) => return self.later(FailingCalls::From(left - 1)),
-        };
-        self.left.set(next);
-        self.has_failed.set(true);
-        Some(Errno::EIO)
-    }
-
-    fn later(&self, left: FailingCalls) -> Option<Errno> {
-        self.left.set(left);
-        None
-    }
-}
+/// The name of everything in stories.
+const ALL: &str = "everything";
 
 /// The files of a host.
 #[derive(Debug)]
 pub struct HostFiles {
     sim: SimFiles,
-    failures: Rc<CallFailures>,
+    calls: Rc<HostCalls>,
 }
 
 impl HostFiles {
     /// Returns the files of a host on simulated files.
     pub fn new(sim: SimFiles) -> HostFiles {
-        HostFiles { sim, failures: Rc::default() }
+        {
+            let calls = Rc::new(HostCalls::new(sim.storage()));
+            HostFiles { sim, calls }
+        }
     }
 
     /// Returns the simulated files.
@@ -67,36 +33,34 @@ impl HostFiles {
         &self.sim
     }
 
-    /// Returns the failures of calls.
-    pub fn failures(&self) -> &Rc<CallFailures> {
-        &self.failures
-    }
-
-    /// Makes calls fail from now on.
-    pub fn fail(&self, calls: FailingCalls) {
-        self.failures.left.set(calls);
-        self.failures.has_failed.set(false);
-    }
-
-    /// Returns true if a call has failed since [`fail`](HostFiles::fail).
-    pub fn has_failed(&self) -> bool {
-        self.failures.has_failed.get()
+    /// Returns the calls.
+    pub fn calls(&self) -> &Rc<HostCalls> {
+        &self.calls
     }
 
     /// Makes a call that changes files, or fails in its place.
     fn change<T>(&self, call: impl FnOnce(&SimFiles) -> Result<T>) -> Result<T> {
-        match self.failures.error_of_next() {
+        match self.calls.error_of_next() {
             Some(errno) => Err(errno),
             None => call(&self.sim),
         }
     }
 
-    /// Makes a call that syncs. If it fails, so does the write of what it syncs.
-    fn sync_call(&self, call: impl FnOnce(&SimFiles) -> Result<()>) -> Result<()> {
-        match self.failures.error_of_next() {
+    /// Makes a call that syncs what `path` returns. If it fails, so does the write of that.
+    fn sync_call(
+        &self,
+        path: impl FnOnce() -> Option<String>,
+        call: impl FnOnce(&SimFiles) -> Result<()>,
+    ) -> Result<()> {
+        let text = || path().map(|path| sync_in_words(&path));
+        self.calls.noted(text, || match self.calls.error_of_next() {
             Some(errno) => self.sim.write_back_fails(call).and(Err(errno)),
             None => call(&self.sim),
-        }
+        })
+    }
+
+    fn path_of(&self, fd: Fd) -> Option<String> {
+        self.sim.path_of(self.sim.fstat(fd).ok()?.inode)
     }
 
     /// Opens a file, which changes files only if it makes or empties one.
@@ -116,7 +80,7 @@ impl HostFiles {
 
 impl Files for HostFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        if self.failures.left.get() == FailingCalls::Never {
+        if !self.calls.may_fail() {
             return self.sim.open(path, flags);
         }
         self.open_by(path, flags, |files| files.open(path, flags))
@@ -143,11 +107,11 @@ impl Files for HostFiles {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.sync_call(|files| files.fsync(fd))
+        self.sync_call(|| self.path_of(fd), |files| files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.sync_call(|files| files.fdatasync(fd))
+        self.sync_call(|| self.path_of(fd), |files| files.fdatasync(fd))
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -175,15 +139,16 @@ impl Files for HostFiles {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.change(|files| files.rename(from, to))
+        let text = || Some(rename_in_words(from, to));
+        self.calls.noted(text, || self.change(|files| files.rename(from, to)))
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        self.sync_call(|files| files.sync_dir(path))
+        self.sync_call(|| Some(path.to_owned()), |files| files.sync_dir(path))
     }
 
     fn sync(&self) -> Result<()> {
-        self.sync_call(SimFiles::sync)
+        self.sync_call(|| Some(ALL.to_owned()), SimFiles::sync)
     }
 
     fn can(&self, ability: FsAbility) -> bool {
@@ -195,7 +160,7 @@ impl Files for HostFiles {
     }
 
     fn syncfs(&self) -> Result<()> {
-        self.sync_call(SimFiles::syncfs)
+        self.sync_call(|| Some(ALL.to_owned()), SimFiles::syncfs)
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
@@ -239,7 +204,8 @@ impl Files for HostFiles {
     }
 
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
-        self.change(|files| files.rename_with(from, to, how))
+        let text = || Some(rename_in_words(from, to));
+        self.calls.noted(text, || self.change(|files| files.rename_with(from, to, how)))
     }
 
     fn open_unnamed(&self, directory: &str) -> Result<Fd> {

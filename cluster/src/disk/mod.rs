@@ -4,6 +4,7 @@
 //! The files, the write set and the enumeration of crash disks are those of `explode-ramdisk` and
 //! `explode-runtime`. This room adds the moments at which a handler can be cut.
 
+mod calls;
 mod host_files;
 #[cfg(feature = "std-fs")]
 mod std_folder;
@@ -17,7 +18,8 @@ use explode_runtime::crash::{LegalDisks, PieceName, names};
 use explode_runtime::writeset::{Atom, DeviceRules, WriteSet};
 use num_bigint::BigUint;
 
-pub use host_files::{CallFailures, FailingCalls, HostFiles};
+pub use calls::{CallNote, FailingCalls, HostCalls};
+pub use host_files::HostFiles;
 #[cfg(feature = "std-fs")]
 pub use std_folder::StdFolder;
 

@@ -8,19 +8,30 @@ use explode_ramdisk::files::{CallRecorder, FsCall, Result};
 use explode_runtime::base::{Blame, StepError};
 use nix::errno::Errno;
 
-use super::host_files::{CallFailures, HostFiles};
+use super::calls::{HostCalls, rename_in_words, sync_in_words};
+use super::host_files::HostFiles;
 
-/// Lets calls fail, and records none.
-struct Failing(Rc<CallFailures>);
+/// Lets calls fail, and notes those that a story names.
+struct Recorder(Rc<HostCalls>);
 
-impl CallRecorder for Failing {
+impl CallRecorder for Recorder {
     fn is_on(&self) -> bool {
-        false
+        self.0.is_noting()
     }
 
-    fn record(&self, _call: FsCall, make: &mut dyn FnMut() -> Result<()>) {
+    fn record(&self, call: FsCall, make: &mut dyn FnMut() -> Result<()>) {
+        let text = || match call {
+            FsCall::Rename { from, to }
+            | FsCall::RenameNoReplace { from, to }
+            | FsCall::Exchange { from, to } => Some(rename_in_words(&from, &to)),
+            FsCall::Fsync { path } | FsCall::Fdatasync { path } | FsCall::FsyncDir { path } => {
+                Some(sync_in_words(&path))
+            }
+            FsCall::Sync | FsCall::Syncfs => Some(sync_in_words("everything")),
+            _ => None,
+        };
         // The caller has the result.
-        let _ = make();
+        let _ = self.0.noted(text, make);
     }
 
     fn error_of_next(&self) -> Option<Errno> {
@@ -38,8 +49,8 @@ impl StdFolder {
     /// # Errors
     /// The file calls of this program are not seen.
     pub fn new(host: &str, files: &HostFiles) -> std::result::Result<StdFolder, StepError> {
-        let failing = Failing(Rc::clone(files.failures()));
-        let mounted = FolderMount::new(host, files.sim().clone(), Box::new(failing));
+        let recorder = Recorder(Rc::clone(files.calls()));
+        let mounted = FolderMount::new(host, files.sim().clone(), Box::new(recorder));
         Ok(StdFolder(mounted.map_err(|why| StepError::new(why).blame(Blame::Tool))?))
     }
 

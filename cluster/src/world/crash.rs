@@ -105,7 +105,7 @@ impl<N: Node> World<'_, N> {
         if self.story.is_none() {
             return;
         }
-        self.tell_effects(node, &run.events, &run.effects, Some(left.cut));
+        self.tell_effects(node, run, Some(left.cut));
         let lost = self.disks[node.index()].lost(left, &piece_names(&built.kept));
         let lost = if lost.is_empty() {
             "nothing lost".to_owned()

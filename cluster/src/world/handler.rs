@@ -1,5 +1,7 @@
 //! A handler of a node: it runs to its end, and its effects then happen, unless the node crashes.
 
+use std::rc::Rc;
+
 use explode_ramdisk::Event;
 use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
@@ -10,7 +12,7 @@ use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::clock::Time;
-use crate::disk::FailingCalls;
+use crate::disk::{CallNote, FailingCalls, HandlerCut};
 use crate::fault::{DiskCondition, FaultKind};
 use crate::network::Packet;
 use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
@@ -22,6 +24,8 @@ const CALLS: u32 = 8;
 pub(super) struct HandlerRun<N: Node> {
     /// The events on the disk.
     pub events: Vec<Event>,
+    /// The calls that made some of them, in words.
+    pub notes: Vec<CallNote>,
     /// The other effects, each with the number of events before it.
     pub effects: Vec<(usize, Effect<N>)>,
     /// The timers that were set or cancelled.
@@ -139,7 +143,11 @@ impl<N: Node> World<'_, N> {
         let index = node.index();
         let (effects, timers) =
             (std::mem::take(&mut self.effects), std::mem::take(&mut self.set_timers));
-        self.disks[index].files().fail(failing);
+        let calls = Rc::clone(self.disks[index].files().calls());
+        calls.fail(failing);
+        if self.story.is_some() {
+            calls.note();
+        }
         let parts = HostParts {
             id: node,
             hosts: self.nodes.len(),
@@ -150,6 +158,7 @@ impl<N: Node> World<'_, N> {
             ask,
             room: self.network.room(node, self.nodes.len()),
         };
+        let begin = self.disks[index].logged();
         let mut host = Host::new(parts, effects, timers);
         let place = &mut self.nodes[index];
         let handler = || match (input, place.as_mut()) {
@@ -165,11 +174,19 @@ impl<N: Node> World<'_, N> {
         };
         let (result, refused) = self.disks[index].enter(|| catch_panic(handler));
         let Host { effects, timers, .. } = host;
-        let files = self.disks[index].files();
-        let has_failed = files.has_failed();
-        files.fail(FailingCalls::Never);
+        let has_failed = calls.has_failed();
+        calls.fail(FailingCalls::Never);
+        let notes = calls.take_notes();
         let events = self.disks[index].take_log();
-        HandlerRun { events, effects, timers, has_failed, refused, result }
+        HandlerRun {
+            events,
+            notes: of_handler(notes, begin),
+            effects,
+            timers,
+            has_failed,
+            refused,
+            result,
+        }
     }
 
     /// Lets all effects of a handler happen.
@@ -179,8 +196,8 @@ impl<N: Node> World<'_, N> {
         run: HandlerRun<N>,
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
+        self.tell_effects(node, &run, None);
         let HandlerRun { events, mut effects, mut timers, .. } = run;
-        self.tell_effects(node, &events, &effects, None);
         self.disks[node.index()].apply(&events).map_err(broken_log)?;
         for (_, effect) in effects.drain(..) {
             self.effect(node, effect, ask)?;
@@ -255,14 +272,13 @@ impl<N: Node> World<'_, N> {
     pub(super) fn tell_effects(
         &mut self,
         node: NodeId,
-        events: &[Event],
-        effects: &[(usize, Effect<N>)],
-        cut: Option<crate::disk::HandlerCut>,
+        run: &HandlerRun<N>,
+        cut: Option<HandlerCut>,
     ) {
         let Some(story) = &mut self.story else { return };
         let sim = self.disks[node.index()].files().sim();
         let describe = |dev, sector| sim.describe_sector(dev, sector);
-        let words = effects_in_words(events, effects, &describe, cut);
+        let words = effects_in_words(run, &describe, cut);
         words.iter().for_each(|text| story.say(node, text));
     }
 
@@ -277,6 +293,14 @@ impl<N: Node> World<'_, N> {
     fn panicked(&self, node: NodeId, panic: &str) -> Violation {
         Violation::new(Verdict::CheckFailed, "panic", format!("{node} {panic}"))
     }
+}
+
+/// Returns notes with the numbers of events of the handler that began after `begin` events.
+fn of_handler(mut notes: Vec<CallNote>, begin: u64) -> Vec<CallNote> {
+    for CallNote { events, .. } in &mut notes {
+        *events = events.start - begin..events.end - begin;
+    }
+    notes
 }
 
 /// Returns the violation for a log that contradicts itself, which the files never make.

@@ -82,6 +82,8 @@ pub struct World<'s, N: Node> {
     pub(super) clients: Vec<ClientState>,
     pub(super) fresh: u64,
     pub(super) history: CallHistory<N::Call, N::Reply>,
+    /// The faults that may happen in the walk.
+    pub(super) allowed: FaultBudget,
     /// The faults that may still happen.
     pub(super) left: FaultBudget,
     /// The number of steps so far.
@@ -135,6 +137,7 @@ impl<'s, N: Node> World<'s, N> {
             clients: vec![client; setup.clients],
             fresh: 0,
             history: CallHistory::default(),
+            allowed: setup.faults,
             left: setup.faults,
             step: 0,
             monitors: setup.monitors.iter().map(|(_, make)| make()).collect(),
@@ -150,6 +153,13 @@ impl<'s, N: Node> World<'s, N> {
             effects: Vec::new(),
             set_timers: Vec::new(),
         })
+    }
+
+    /// Sets the faults of the walk.
+    #[must_use = "this returns the world"]
+    pub fn with_faults(mut self, faults: FaultBudget) -> World<'s, N> {
+        (self.allowed, self.left) = (faults, faults);
+        self
     }
 
     /// Returns what was counted so far.
