@@ -79,7 +79,6 @@ impl<N: Node> World<'_, N> {
         self.disks[index] =
             HostDisk::new(&node.to_string(), built.image, rules).map_err(broken_log)?;
         self.timers[index].clear();
-        self.network.crashed(node, self.nodes.len(), self.now);
         for client in &mut self.clients {
             if let Some(waits) = client.waits.as_mut().filter(|waits| waits.node == node) {
                 waits.is_hopeless = true;
@@ -90,8 +89,18 @@ impl<N: Node> World<'_, N> {
         for (_, effect) in effects {
             self.effect(node, effect, ask)?;
         }
+        self.break_links(node, ask);
         self.crashed = Some((node, crashed));
         Ok(())
+    }
+
+    /// Breaks the links of a host that has crashed.
+    fn break_links(&mut self, node: NodeId, ask: &mut dyn Ask) {
+        let name = |option: u32| ["lost", "arrive"][option as usize].to_owned();
+        let question = Question::data(ChoiceKind::NetDrop, 2, "on the links");
+        let question = Question { node: Some(&node), name: Some(&name), ..question };
+        let keeps = self.network.has_on_links(node) && ask.ask(&question) == 1;
+        self.network.crashed(node, self.nodes.len(), self.now, keeps);
     }
 
     fn tell_crash(
