@@ -139,8 +139,8 @@ fn a_trace_of_a_test_is_replayed_by_its_test() {
 
 /// Lets a command run as a user without rights, who may read one folder and owns the other.
 fn as_another_user(command: &mut Command, readable: &Path, owned: &Path) {
-    /// The user `nobody`.
-    const NOBODY: u32 = 65534;
+    /// The number of a user without rights.
+    const WITHOUT_RIGHTS: u32 = 65534;
     if !nix::unistd::geteuid().is_root() {
         println!("unsupported: only root can run a program as another user");
         return;
@@ -149,8 +149,8 @@ fn as_another_user(command: &mut Command, readable: &Path, owned: &Path) {
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder, mode).unwrap();
     }
-    std::os::unix::fs::chown(owned, Some(NOBODY), Some(NOBODY)).unwrap();
-    command.uid(NOBODY).gid(NOBODY);
+    std::os::unix::fs::chown(owned, Some(WITHOUT_RIGHTS), Some(WITHOUT_RIGHTS)).unwrap();
+    command.uid(WITHOUT_RIGHTS).gid(WITHOUT_RIGHTS);
 }
 
 /// A trace has everything that its replay needs, and so has a smaller one.

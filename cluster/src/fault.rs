@@ -111,13 +111,13 @@ pub enum FaultKind {
 
 /// The condition of the disk of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum DiskCondition {
+pub enum HostDiskCondition {
     /// Calls work.
     #[default]
     Works,
     /// Calls that change or sync files fail.
     Fails,
-    /// They fail, and the node cannot open.
+    /// Calls fail, and the node cannot open.
     OutOfService,
 }
 

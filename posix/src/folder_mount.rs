@@ -43,8 +43,8 @@ impl FolderMount {
         &self.folder
     }
 
-    /// Runs code whose calls on the folder are answered by these files. It may start no threads, and
-    /// no other thread may use the files.
+    /// Runs code whose calls on the folder are answered by these files. It may start no threads,
+    /// and no other thread may use the files.
     pub fn enter<T>(&self, code: impl FnOnce() -> T) -> T {
         self.home.enter(code)
     }

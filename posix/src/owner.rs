@@ -66,7 +66,7 @@ pub struct Home {
 /// The threads that may use the files of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// Those that code of the mount has started.
+    /// All threads that code of the mount has started, and the owner.
     Threads,
     /// The owner alone.
     OwnerAlone,

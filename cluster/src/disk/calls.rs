@@ -33,7 +33,7 @@ pub struct HostCalls {
     storage: Storage,
     left: Cell<FailingCalls>,
     has_failed: Cell<bool>,
-    /// The calls that need words of their own. `None` while no story is told.
+    /// The calls that need words of their own. `None` unless there is a story.
     notes: RefCell<Option<Vec<CallNote>>>,
 }
 

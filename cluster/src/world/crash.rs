@@ -6,7 +6,8 @@ use explode_runtime::crash::{BuiltDisk, DiskNumbers, SampleLimits, SampleSeed};
 use explode_runtime::verdict::Violation;
 use num_bigint::BigUint;
 
-use super::handler::{HandlerRun, broken_log};
+use super::handler::broken_log;
+use super::handler_run::HandlerRun;
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::disk::{CutDisks, HandlerCut, HostDisk, piece_names};

@@ -3,7 +3,7 @@
 use super::event::Enabled;
 use super::world::World;
 use crate::clock::Time;
-use crate::fault::DiskCondition;
+use crate::fault::HostDiskCondition;
 use crate::node::{Node, NodeId, Timer};
 
 /// The number of steps after which a client may give up.
@@ -17,7 +17,7 @@ impl<N: Node> World<'_, N> {
         self.enabled.clear();
         let World { enabled, nodes, conditions, .. } = self;
         let down = nodes.iter().zip(conditions).enumerate().filter(|(_, (node, condition))| {
-            node.is_none() && **condition != DiskCondition::OutOfService
+            node.is_none() && **condition != HostDiskCondition::OutOfService
         });
         enabled.extend(down.map(|(index, _)| Enabled::Start(NodeId::at(index))));
         let World { enabled, network, nodes, .. } = self;

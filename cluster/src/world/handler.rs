@@ -2,41 +2,23 @@
 
 use std::rc::Rc;
 
-use explode_ramdisk::Event;
 use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::verdict::{Verdict, Violation};
 
 use super::event::Input;
+use super::handler_run::HandlerRun;
 use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::clock::Time;
 use crate::disk::{CallNote, FailingCalls, HandlerCut};
-use crate::fault::{DiskCondition, FaultKind};
+use crate::fault::{FaultKind, HostDiskCondition};
 use crate::network::Packet;
 use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
 
 /// The number of calls on files in a handler among which one is made to fail.
 const CALLS: u32 = 8;
-
-/// The effects of a handler that has run.
-pub(super) struct HandlerRun<N: Node> {
-    /// The events on the disk.
-    pub events: Vec<Event>,
-    /// The calls that made some of them, in words.
-    pub notes: Vec<CallNote>,
-    /// The other effects, each with the number of events before it.
-    pub effects: Vec<(usize, Effect<N>)>,
-    /// The timers that were set or cancelled.
-    pub timers: Vec<(Timer, Option<Time>)>,
-    /// True if a call on a file was made to fail.
-    pub has_failed: bool,
-    /// A call of the node that explode cannot answer, in words.
-    pub refused: Option<String>,
-    /// The result, with panics as an error.
-    pub result: Result<Handled, String>,
-}
 
 impl<N: Node> World<'_, N> {
     /// Runs a handler, and lets its effects happen. The node may crash in it.
@@ -78,8 +60,8 @@ impl<N: Node> World<'_, N> {
             if let Some(story) = &mut self.story {
                 story.say(node, &format!("stops: {error}"));
             }
-            if is_open && self.conditions[node.index()] == DiskCondition::Fails {
-                self.conditions[node.index()] = DiskCondition::OutOfService;
+            if is_open && self.conditions[node.index()] == HostDiskCondition::Fails {
+                self.conditions[node.index()] = HostDiskCondition::OutOfService;
             }
             return self.crash_at_end(node, is_open, run, ask);
         }
@@ -89,7 +71,7 @@ impl<N: Node> World<'_, N> {
 
     /// Chooses the calls on files that fail in a handler.
     fn failing_calls(&self, node: NodeId, ask: &mut dyn Ask) -> FailingCalls {
-        if self.conditions[node.index()] != DiskCondition::Works {
+        if self.conditions[node.index()] != HostDiskCondition::Works {
             return FailingCalls::From(0);
         }
         let at = Question::data(ChoiceKind::Input, CALLS, "failing call");
@@ -112,9 +94,9 @@ impl<N: Node> World<'_, N> {
                 self.counts.io_errors += 1;
                 FaultKind::IoError
             }
-            _ if self.conditions[node.index()] != DiskCondition::Works => return,
+            _ if self.conditions[node.index()] != HostDiskCondition::Works => return,
             _ => {
-                self.conditions[node.index()] = DiskCondition::Fails;
+                self.conditions[node.index()] = HostDiskCondition::Fails;
                 self.left.bad_disks -= 1;
                 self.counts.bad_disks += 1;
                 FaultKind::BadDisk

@@ -3,7 +3,7 @@
 use explode_ramdisk::Event;
 use explode_runtime::events::HostEvent;
 
-use super::handler::HandlerRun;
+use super::handler_run::HandlerRun;
 use crate::clock::Time;
 use crate::disk::HandlerCut;
 use crate::node::{Effect, Node, NodeId};

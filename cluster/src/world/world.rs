@@ -17,7 +17,7 @@ use crate::ask::{Ask, Question};
 use crate::client::{CallHistory, NextCall};
 use crate::clock::{HostClock, Time};
 use crate::disk::HostDisk;
-use crate::fault::{DiskCondition, FaultBudget, FaultKind, spread};
+use crate::fault::{FaultBudget, FaultKind, HostDiskCondition, spread};
 use crate::network::UnderWay;
 use crate::node::{CallId, Effect, Node, NodeId, Timer};
 use crate::setup::{FactMonitor, Setup};
@@ -72,7 +72,7 @@ pub struct World<'s, N: Node> {
     pub(super) timers: Vec<BTreeMap<Timer, Time>>,
     pub(super) clocks: Vec<HostClock>,
     /// The conditions of the disks.
-    pub(super) conditions: Vec<DiskCondition>,
+    pub(super) conditions: Vec<HostDiskCondition>,
     /// True for each host whose node was open before.
     pub(super) was_open: Vec<bool>,
     pub(super) network: UnderWay<N::Msg>,
@@ -129,7 +129,7 @@ impl<'s, N: Node> World<'s, N> {
             disks: (0..hosts).map(disk).collect::<Result<_, _>>()?,
             timers: vec![BTreeMap::new(); hosts],
             clocks: vec![HostClock { per_mille: 1000 }; hosts],
-            conditions: vec![DiskCondition::Works; hosts],
+            conditions: vec![HostDiskCondition::Works; hosts],
             was_open: vec![false; hosts],
             network: UnderWay::new(setup.network, setup.capacity),
             sent: 0,

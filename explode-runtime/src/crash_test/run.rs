@@ -91,8 +91,9 @@ impl CrashTest {
         self
     }
 
-    /// Makes a run fail if it omits a crash disk, if a bound on states or time stops it, or if it has
-    /// not reached what it was to reach. By default such a run passes and prints a line about it.
+    /// Makes a run fail if it omits a crash disk, if a bound on states or time stops it, or if it
+    /// has not reached what it was to reach. By default such a run passes and prints a line about
+    /// it.
     pub fn require_complete(mut self) -> CrashTest {
         self.require_complete = true;
         self

@@ -290,8 +290,8 @@ pub struct Summary {
     pub seconds: f64,
 }
 
-/// The group of counts of what a run is to reach, which tells whether it has tested what it was made
-/// for.
+/// The group of counts of what a run is to reach, which tells whether it has tested what it was
+/// made for.
 pub const REACHED: &str = "reached";
 
 impl Summary {
