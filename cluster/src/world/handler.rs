@@ -15,7 +15,7 @@ use crate::clock::Time;
 use crate::disk::{CallNote, FailingCalls, HandlerCut};
 use crate::fault::{FaultKind, HostDiskCondition};
 use crate::network::Packet;
-use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
+use crate::node::{CallId, Effect, Host, HostParts, Node, NodeId};
 
 /// The number of calls on files in a handler among which one is made to fail.
 const CALLS: u32 = 8;
