@@ -18,5 +18,5 @@ fn nothing_is_lost() {
         assert!(ran.found.is_empty() && ran.broken.is_empty(), "seed {seed}: {ran:?}");
         crashes += ran.tally("crashes", "crashes");
     }
-    println!("RESULT raft {VERSION} | clean in {SEEDS} x {WALKS} walks | {crashes} crashes |");
+    println!("RESULT raft {VERSION} | clean in {SEEDS} x {WALKS} walks | {crashes} crashes | ");
 }
