@@ -153,6 +153,10 @@ pub struct RunArgs {
     /// Stop after N random walks. Default: the target's, unless there is another bound.
     #[arg(long, value_name = "N")]
     pub walks: Option<u64>,
+    /// The faults of a walk of a cluster: crashes=2,drops=3 and also duplicates, partitions,
+    /// io_errors, bad_disks; none for no faults. Default: the target's.
+    #[arg(long, value_name = "KIND=N,...")]
+    pub faults: Option<String>,
     /// Mutates on a path. Default: the target's; with --budget as many as there is time for, except
     /// in strategies that go deep first.
     #[arg(long, value_name = "N")]
@@ -364,7 +368,8 @@ pub struct MatrixArgs {
 }
 
 /// The options that a run decides when it begins.
-const DECIDED: [&str; 26] = [
+const DECIDED: [&str; 27] = [
+    "faults",
     "target",
     "stack",
     "mode",

@@ -3,6 +3,8 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,9 +81,81 @@ fn only_a_cluster_has_hosts_to_show() {
     }
 }
 
+/// `--faults` replaces the faults of a target, and a trace has them.
+#[test]
+fn the_faults_of_a_cluster_are_named_on_the_command_line() {
+    let folder = tempdir().unwrap();
+    let run = |args: &str| explode_in(folder.path(), format!("run {args}").split_whitespace());
+    let target = "paxos+unsynced-promise --walks 1000";
+    let clean = run(&format!("{target} --faults drops=4,partitions=1")).expect(0).out;
+    assert!(clean.contains("partitions ") && !clean.contains("crashes "), "{clean}");
+    let trace = found(folder.path(), "paxos+unsynced-promise --faults crashes=3,drops=2");
+    let text = std::fs::read_to_string(folder.path().join(&trace)).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["checker_options"]["faults"], "crashes=3,drops=2");
+    explode_in(folder.path(), ["replay", &trace]).expect(1);
+    run("paxos --faults crash=2").refused(&["unknown kind of fault 'crash'", "crashes"]);
+    run("paxos --faults crashes").refused(&["'crashes' names no number of faults"]);
+    run("wal-kv --faults crashes=2").refused(&["'wal-kv' is not a cluster", "omit it"]);
+}
+
+/// Random walks cover what they were made for if all were made and have reached it.
+#[test]
+fn a_run_that_has_not_reached_everything_is_incomplete() {
+    let folder = tempdir().unwrap();
+    let run = |args: &str| {
+        let args = format!("run paxos --require-complete {args}");
+        explode_in(folder.path(), args.split_whitespace())
+    };
+    run("--walks 300").expect(0);
+    let unreached = run("--walks 300 --faults none").expect(6).out;
+    assert!(unreached.contains("an acceptor crashed after its promise 0"), "{unreached}");
+    let merged = "--walks 300 --faults none --out again";
+    run(merged).expect(6);
+    explode_in(folder.path(), ["run", "--resume", "again", "--require-complete"]).expect(6);
+}
+
+/// A trace of a test names the command that replays it, because no other program knows its nodes.
+#[test]
+fn a_trace_of_a_test_is_replayed_by_its_test() {
+    let folder = tempdir().unwrap();
+    let trace = found(folder.path(), "paxos+last-promise --walks 2000");
+    let path = folder.path().join(&trace);
+    let of_test = std::fs::read_to_string(&path).unwrap();
+    let of_test = of_test
+        .replace(
+            "\"target\": \"paxos+last-promise\"",
+            "\"target\": \"mine\",\n  \"test\": \"it works\"",
+        )
+        .replace("\"checker\": \"paxos+last-promise\"", "\"checker\": \"mine\"");
+    std::fs::write(&path, of_test).unwrap();
+    let command = format!("EXPLODE_REPLAY={} cargo test -- --exact 'it works'", path.display());
+    explode_in(folder.path(), ["replay", &trace])
+        .refused(&["only its program knows 'mine'", &command]);
+    let shown = explode_in(folder.path(), ["show", &trace]).expect(0).out;
+    assert!(shown.contains("NOT RUN a test has made this trace"), "{shown}");
+    assert!(shown.contains(&format!("Replay {command}")), "{shown}");
+}
+
+/// Lets a command run as a user without rights, who may read one folder and owns the other.
+fn as_another_user(command: &mut Command, readable: &Path, owned: &Path) {
+    /// The number of a user without rights.
+    const WITHOUT_RIGHTS: u32 = 65534;
+    if !nix::unistd::geteuid().is_root() {
+        println!("unsupported: only root can run a program as another user");
+        return;
+    }
+    for folder in [readable, owned] {
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder, mode).unwrap();
+    }
+    std::os::unix::fs::chown(owned, Some(WITHOUT_RIGHTS), Some(WITHOUT_RIGHTS)).unwrap();
+    command.uid(WITHOUT_RIGHTS).gid(WITHOUT_RIGHTS);
+}
+
 /// A trace has everything that its replay needs, and so has a smaller one.
 #[test]
-fn a_trace_replays_in_another_folder_and_home() {
+fn a_trace_replays_as_another_user_in_another_folder_and_home() {
     let folder = tempdir().unwrap();
     let trace = found(folder.path(), "paxos+unsynced-promise");
     let small = explode_in(folder.path(), ["minimise", &trace, "--out", "small.json"]);
@@ -90,7 +164,8 @@ fn a_trace_replays_in_another_folder_and_home() {
         let elsewhere = tempdir().unwrap();
         let mut replay = Command::new(program());
         replay.arg("replay").arg(folder.path().join(file)).current_dir(elsewhere.path());
-        let replayed = ran(replay.env_clear().env("HOME", elsewhere.path()));
-        assert!(replayed.expect(1).out.contains("reproduced"));
+        replay.env_clear().env("HOME", elsewhere.path());
+        as_another_user(&mut replay, folder.path(), elsewhere.path());
+        assert!(ran(&mut replay).expect(1).out.contains("reproduced"));
     }
 }

@@ -6,12 +6,12 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use explode_runtime::base::{Options, TargetBounds};
+use explode_runtime::base::{OptionDef, Options, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx, DefaultSearch};
 use explode_runtime::choose::WalkAnswers;
 use explode_runtime::crash_test::CrashTest;
 use explode_runtime::explore::StrategyName;
-use explode_runtime::plan::{Plan, Registry, Target};
+use explode_runtime::plan::{Plan, Registry, RunSettings, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{StackSpec, simfiles};
 use explode_runtime::unit::{System, Systems};
@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::client::{CallHistory, NextCall, SequentialSpec, not_linearizable};
 use crate::clock::Timing;
-use crate::fault::FaultBudget;
+use crate::fault::{FaultBudget, OPTION, faults_in};
 use crate::network::Network;
 use crate::node::Node;
 use crate::setup::{FactMonitor, Setup};
@@ -58,6 +58,8 @@ pub fn cluster<N: Node>(name: &str, hosts: usize) -> Cluster<N> {
         seed: 0,
         policies: Vec::new(),
         versions: Vec::new(),
+        require_complete: false,
+        settings: Vec::new(),
         seeded: false,
         expect: "clean".to_owned(),
     }
@@ -92,6 +94,9 @@ pub fn exhausted() -> SearchEnd {
 /// A maker of the answers of a walk, from the seed of the run and the number of the walk.
 type MakeAnswers = Arc<dyn Fn(u64, u64) -> Box<dyn WalkAnswers> + Send + Sync>;
 
+/// A change of the settings of a run in a test.
+type ChangeSettings = Box<dyn FnOnce(&mut RunSettings)>;
+
 /// A cluster before its run.
 #[must_use = "call run() on it"]
 pub struct Cluster<N: Node> {
@@ -104,6 +109,8 @@ pub struct Cluster<N: Node> {
     seed: u64,
     policies: Vec<(String, MakeAnswers)>,
     versions: Vec<(String, String)>,
+    require_complete: bool,
+    settings: Vec<ChangeSettings>,
     seeded: bool,
     expect: String,
 }
@@ -289,6 +296,19 @@ impl<N: Node> Cluster<N> {
         self
     }
 
+    /// Makes a run in a test fail that has not reached each `sometimes`, or that is not complete.
+    /// Random walks are as complete as can be once their number is made, if there is a `sometimes`.
+    pub fn require_complete(mut self) -> Cluster<N> {
+        self.require_complete = true;
+        self
+    }
+
+    /// Changes any other settings of a run in a test: the sample of disks, the deadline of a step.
+    pub fn with(mut self, change: impl FnOnce(&mut RunSettings) + 'static) -> Cluster<N> {
+        self.settings.push(Box::new(change));
+        self
+    }
+
     /// Sets the seed of everything that is drawn.
     pub fn seed(mut self, seed: u64) -> Cluster<N> {
         self.seed = seed;
@@ -325,6 +345,7 @@ impl<N: Node> Cluster<N> {
     /// - There is a finding. The text has its story and the command that replays it.
     /// - The nodes are not deterministic. The text has the first difference of two runs.
     /// - The run could not be made.
+    /// - It is incomplete, and [must be complete](Cluster::require_complete).
     #[track_caller]
     pub fn run(self, end: SearchEnd) -> Summary {
         self.outcome(end).unwrap_or_else(|text| panic!("{text}"))
@@ -335,16 +356,19 @@ impl<N: Node> Cluster<N> {
     /// # Errors
     /// The text of the panic of [`run`](Cluster::run).
     pub fn outcome(self, end: SearchEnd) -> Result<Summary, String> {
+        let require_complete = self.require_complete;
         let (registry, plan) = self.test(end)?;
-        CrashTest::of_plan(registry, plan).outcome()
+        let test = CrashTest::of_plan(registry, plan);
+        if require_complete { test.require_complete() } else { test }.outcome()
     }
 
     /// Returns the registry and the plan of a run in a test.
     ///
     /// # Errors
     /// The strategy does not go with the end of the run.
-    pub fn test(self, end: SearchEnd) -> Result<(Registry, Plan), String> {
+    pub fn test(mut self, end: SearchEnd) -> Result<(Registry, Plan), String> {
         let (name, seed) = (self.name.clone(), self.seed);
+        let changes = std::mem::take(&mut self.settings);
         let mut registry = Registry { components: [simfiles::def()].into(), ..Registry::default() };
         self.register(&mut registry);
         let target = registry.target(&name).map_err(|error| error.to_string())?;
@@ -356,6 +380,7 @@ impl<N: Node> Cluster<N> {
             SearchEnd::Millis(millis) => (None, Some(millis)),
             SearchEnd::Exhausted => (None, None),
         };
+        changes.into_iter().for_each(|change| change(&mut plan.settings));
         plan.check(&registry).map_err(|error| error.to_string())?;
         Ok((registry, plan))
     }
@@ -367,8 +392,11 @@ impl<N: Node> Cluster<N> {
             name, about, setup, steps, strategy, default_walks, policies, versions, ..
         } = self;
         let search = DefaultSearch { strategy, walks: default_walks, walks_in_unit: IN_UNIT };
-        let def = CheckerDef::new(name.clone(), about.clone(), |_| Ok(Box::new(NoStack)));
-        registry.checkers.push(def.search(search));
+        let def = CheckerDef::new(name.clone(), about.clone(), |options| {
+            faults_in(options)?;
+            Ok(Box::new(NoStack))
+        });
+        registry.checkers.push(def.options([FAULTS]).search(search));
         registry.targets.push(Target {
             name: name.clone().into(),
             about: about.into(),
@@ -397,6 +425,14 @@ impl<N: Node> Debug for Cluster<N> {
         f.debug_struct("Cluster").field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+/// The option for the faults of a walk.
+const FAULTS: OptionDef = OptionDef {
+    name: OPTION,
+    about: "the faults of a walk in place of the target's: crashes=2,drops=3; the kinds are \
+            crashes, drops, duplicates, partitions, io_errors, bad_disks; none for no faults",
+    default: "",
+};
 
 /// The checker under whose name a cluster is registered. A cluster has no single stack.
 struct NoStack;

@@ -10,14 +10,16 @@ use explode_runtime::choose::{Choice, Chooser, Policy};
 use explode_runtime::crash::{SampleLimits, SampleSeed};
 use explode_runtime::explore::{ReachedState, Unit};
 use explode_runtime::plan::{Plan, Registry, RunOrigin};
+use explode_runtime::report::REACHED;
 use explode_runtime::trace::{Position, Witness};
 use explode_runtime::unit::{
     System, SystemFacts, UnitHooks, UnitProgress, UnitRun, UnitStop, WalkEnd,
 };
-use explode_runtime::verdict::{Violation, WorkerStep};
+use explode_runtime::verdict::{Verdict, Violation, WorkerStep};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::ask::{Ask, BareWalk, MadeChoice, RecordedWalk, RepeatedWalk, Scripted, identity};
+use crate::fault::{FaultBudget, faults_in};
 use crate::fresh::apart;
 use crate::node::Node;
 use crate::setup::Setup;
@@ -37,6 +39,7 @@ pub struct ClusterSystem<'a, N: Node> {
     setup: Arc<Setup<N>>,
     registry: &'a Registry,
     limits: DiskLimits,
+    faults: FaultBudget,
     depth: u32,
     pristine: Image,
     origin: RunOrigin,
@@ -76,6 +79,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         let limits = DiskLimits { rules: settings.rules, sample };
         // A wrong rule is reported before any walk.
         World::new(setup, limits, settings.depth, false).map_err(RunError::from)?;
+        let faults = faults_in(&plan.checker_options)?.unwrap_or(setup.faults);
         let pristine = Image::new();
         let ours = ("explode".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
         let versions: BTreeMap<String, String> = versions.iter().cloned().chain([ours]).collect();
@@ -87,13 +91,18 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             checker_defaults: plan.checker_options,
         };
         let (setup, depth) = (Arc::clone(setup), settings.depth);
-        Ok(ClusterSystem { setup, registry, limits, depth, pristine, origin })
+        Ok(ClusterSystem { setup, registry, limits, faults, depth, pristine, origin })
+    }
+
+    /// Returns a world before its first step.
+    fn world(&self, tells: bool) -> World<'_, N> {
+        let world = World::new(&self.setup, self.limits, self.depth, tells);
+        world.expect("a world was made with these rules before").with_faults(self.faults)
     }
 
     /// Makes a walk of at most `steps` steps.
     fn walk(&self, steps: u32, tells: bool, ask: &mut dyn Ask) -> Walked<'_, N> {
-        let mut world = World::new(&self.setup, self.limits, self.depth, tells)
-            .expect("a world was made with these rules before");
+        let mut world = self.world(tells);
         let mut end = WalkedTo::End;
         for step in 1..=steps {
             if !ask.before_step(step) {
@@ -169,6 +178,9 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         tally(&world, work);
         let steps = world.steps();
         let violation = match end {
+            WalkedTo::Violated(Violation { verdict: Verdict::Broken, message, .. }) => {
+                return Err(UnitStop::Broken(BrokenKind::Component.of(message)));
+            }
             WalkedTo::Violated(violation) => {
                 let way = apart(N::BEGINS_THREAD, || self.way_to(&violation, steps, &made));
                 way.map_or_else(
@@ -261,8 +273,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
         let (known, tells) = (unit.state.depth, work.wants_story());
         let mut ask = Scripted { chooser: Chooser::new(script), work, explored: 0, known };
-        let mut world = World::new(&self.setup, self.limits, self.depth, tells)
-            .expect("a world was made with these rules before");
+        let mut world = self.world(tells);
         let early = self.scripted_steps(unit, &mut world, &mut ask).err();
         let Scripted { mut chooser, work, explored, .. } = ask;
         if early.is_none() {
@@ -289,6 +300,8 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             reached(world, ask, 0, last)?;
         }
         let mut counted = world.counts().clone();
+        // True for each `sometimes` that was reached so far, which is then not counted again.
+        let mut before: Vec<bool> = world.reached().map(|(_, is_reached)| is_reached).collect();
         for step in 1..=last {
             if ask.work.stop() || !ask.before_step(step) {
                 return Err(UnitStop::Stopped);
@@ -296,11 +309,15 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             let stepped = world.step(ask);
             if step == known {
                 counted = world.counts().clone();
+                before = world.reached().map(|(_, is_reached)| is_reached).collect();
             }
             let place = Position { mutates: step, ..Position::default() };
             match stepped {
                 // The caller looks at a divergence first.
                 _ if ask.chooser.diverged().is_some() => return Err(UnitStop::Stopped),
+                Err(Violation { verdict: Verdict::Broken, message, .. }) => {
+                    return Err(UnitStop::Broken(BrokenKind::Component.of(message)));
+                }
                 Err(violation) => return Err(UnitStop::Violated(violation, place)),
                 Ok(Stepped::Stuck) => {
                     ask.explored -= u64::from(step > known);
@@ -308,6 +325,11 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
                 }
                 Ok(Stepped::Done) if step > known => {
                     count(world, &counted, ask.work);
+                    for (at, (name, is_reached)) in world.reached().enumerate() {
+                        let is_new = is_reached && !before[at];
+                        ask.work.tally(REACHED, name, &ExactCount::from(u64::from(is_new)));
+                        before[at] = is_reached;
+                    }
                     counted = world.counts().clone();
                     reached(world, ask, step, last)?;
                 }
@@ -375,7 +397,7 @@ fn number(policy: &Policy, further: u64) -> u64 {
 fn tally<N: Node>(world: &World<'_, N>, work: &mut dyn UnitHooks) {
     count(world, &Default::default(), work);
     for (name, is_reached) in world.reached() {
-        work.tally("reached", name, &ExactCount::from(u64::from(is_reached)));
+        work.tally(REACHED, name, &ExactCount::from(u64::from(is_reached)));
     }
     for name in world.undecided() {
         work.tally("undecided", name, &ExactCount::from(1));

@@ -15,6 +15,7 @@ const HANGS: u8 = 3;
 const COUNTS_RUNS: u8 = 4;
 const NEVER_ANSWERS: u8 = 5;
 const FORGETS: u8 = 6;
+const STARTS_THREADS: u8 = 7;
 
 /// A register on each node. A write is on its disk before it is answered.
 #[derive(Hash)]
@@ -47,6 +48,12 @@ impl<const WRONG: u8> Node for Register<WRONG> {
             },
             COUNTS_RUNS => {
                 let run = RUNS.fetch_add(1, Ordering::Relaxed);
+                host.random(2 + (run % 5) as u32);
+                Ok(())
+            }
+            STARTS_THREADS => {
+                let thread = std::thread::spawn(|| RUNS.fetch_add(1, Ordering::Relaxed));
+                let run = thread.join().expect("it counts");
                 host.random(2 + (run % 5) as u32);
                 Ok(())
             }
@@ -110,6 +117,52 @@ fn a_node_that_is_not_deterministic_is_named() {
     for part in ["took another path when it was run again", "at random on n", "usual causes"] {
         assert!(text.contains(part), "{part}: {ran:?}");
     }
+}
+
+/// A thread that changes nothing outside goes unnoticed. Where the calls of the C library are seen,
+/// its start is.
+#[test]
+fn a_node_that_starts_threads_is_named() {
+    let text = run::<STARTS_THREADS>().broken.join("\n");
+    let part = match cfg!(feature = "std-fs") {
+        true => "the node starts a thread, which explode cannot order",
+        false => "took another path when it was run again",
+    };
+    assert!(text.contains(part), "{text}");
+}
+
+/// Two tests with clusters of one name keep their traces apart.
+#[test]
+fn clusters_of_one_name_have_traces_of_their_own() {
+    let trace_in = |test: &'static str| {
+        let run = || registers::<PANICS>(2).outcome(walks(50)).expect_err("it panics");
+        let thread = std::thread::Builder::new().name(test.to_owned()).spawn(run);
+        let text = thread.expect("a thread starts").join().expect("it ends");
+        let path = text.lines().find_map(|line| line.trim().strip_prefix("Trace "));
+        let path = path.expect("the trace is named").to_owned();
+        assert!(text.contains(&format!("--exact {test}")), "{text}");
+        path
+    };
+    let (one, other) = (trace_in("one_test"), trace_in("another_test"));
+    assert_ne!(one, other);
+    for path in [one, other] {
+        assert!(explode_runtime::trace::Trace::read(path.as_ref()).is_ok(), "{path}");
+    }
+}
+
+/// By default a run that misses something passes, with a note.
+#[test]
+fn what_must_be_reached_can_fail_a_test() {
+    let two = |world: &View<'_, Register<NOTHING>>| world.up().count() == 2;
+    let cluster = || registers::<NOTHING>(2).sometimes("both are up", two).require_complete();
+    cluster().outcome(walks(50)).expect("it is reached");
+    let text = cluster().sometimes("three are up", |world| world.up().count() == 3);
+    let text = text.outcome(walks(50)).expect_err("there are two hosts");
+    assert!(text.contains("is not complete: nothing has reached 'three are up'"), "{text}");
+    let nothing = registers::<NOTHING>(2).require_complete().outcome(walks(50));
+    assert!(nothing.is_err(), "random walks that are to reach nothing cover nothing");
+    let limited = cluster().with(|settings| settings.deadline_ms = 20_000);
+    limited.outcome(walks(50)).expect("it is reached");
 }
 
 #[test]

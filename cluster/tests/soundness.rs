@@ -56,7 +56,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 }
 
 fn disk() -> HostDisk {
-    HostDisk::new(Image::new(), DeviceRules::default()).expect("the disk is empty")
+    HostDisk::new("n1", Image::new(), DeviceRules::default()).expect("the disk is empty")
 }
 
 /// Returns the identities of all disks that a crash at a cut can leave.

@@ -11,7 +11,7 @@ use explode_ramdisk::files::{
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
 
 use crate::folder::{PREFIX, StoreFiles};
-use crate::owner::Home;
+use crate::owner::{Home, Sharing};
 use crate::symbols;
 
 /// The reason why calls may not arrive.
@@ -76,7 +76,7 @@ fn check() -> std::result::Result<(), String> {
     let files = SimFiles::mount_by_nodes(FileModel::Posix, storage, 0, Granule::default())
         .map_err(|errno| format!("unsupported: simulated files cannot be mounted: {errno}"))?;
     let recorded = ProgramFiles::new(files.clone(), Box::new(Unrecorded));
-    let home = Home::new(StoreFiles::new(recorded));
+    let home = Home::new(StoreFiles::new(recorded, PREFIX), Sharing::Threads);
     let called = home.enter(|| call(Path::new(PREFIX)));
     home.end();
     judge(called, &files)

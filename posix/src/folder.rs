@@ -34,6 +34,8 @@ pub struct StoreFiles {
     mirrors: BTreeMap<u32, Mirror>,
     /// The first call that was refused, in words.
     pub refused: Option<String>,
+    /// The path at which the root stands.
+    prefix: String,
 }
 
 /// The mode in which a file was opened.
@@ -82,7 +84,8 @@ pub enum IoPosition {
 }
 
 impl StoreFiles {
-    pub fn new(files: ProgramFiles) -> StoreFiles {
+    /// Returns files whose root stands at a path: [`PREFIX`], or below it.
+    pub fn new(files: ProgramFiles, prefix: &str) -> StoreFiles {
         StoreFiles {
             files,
             open: BTreeMap::new(),
@@ -91,11 +94,16 @@ impl StoreFiles {
             ranges: Locks::default(),
             mirrors: BTreeMap::new(),
             refused: None,
+            prefix: prefix.to_owned(),
         }
     }
 
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     fn walk(&self, route: &Route, last: LastLink) -> Result<End> {
-        walk(&self.files, PREFIX, route, last)
+        walk(&self.files, &self.prefix, route, last)
     }
 
     /// Returns the directory and the name at the end of a path, for a call that makes the name.
@@ -392,7 +400,7 @@ impl StoreFiles {
     pub fn real_path(&self, route: &Route) -> Result<String> {
         let node = self.status(route, LastLink::Follow)?;
         let path = self.files.files().path_of(node.node.stat.inode).ok_or(Errno::ENOENT)?;
-        Ok(format!("{PREFIX}{}", path.trim_end_matches('/')))
+        Ok(format!("{}{}", self.prefix, path.trim_end_matches('/')))
     }
 
     pub fn change(&mut self, node: u32, change: NodeChange) -> Result<()> {

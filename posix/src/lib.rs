@@ -69,12 +69,14 @@
 //! - `symbols`: the functions of the C library
 //! - `canary`: the check that calls arrive
 //! - `mount`: the component
+//! - `folder_mount`: the files of one of several hosts
 //! - `crash_test`: crash tests
 
 mod canary;
 mod crash_test;
 mod descriptors;
 mod folder;
+mod folder_mount;
 #[cfg(feature = "isolation")]
 pub mod isolation;
 mod locks;
@@ -91,3 +93,4 @@ pub use canary::isolation_arrives;
 pub use crash_test::{crash_test, crash_test_under};
 pub use explode_ramdisk::files::FileModel;
 pub use explode_runtime::crash_test::{CrashTest, REPLAY, Result, Step};
+pub use folder_mount::{FolderMount, seen};

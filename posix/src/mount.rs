@@ -15,8 +15,8 @@ use explode_runtime::stack::{
 };
 
 use crate::canary;
-use crate::folder::StoreFiles;
-use crate::owner::Home;
+use crate::folder::{PREFIX, StoreFiles};
+use crate::owner::{Home, Sharing};
 use crate::walk::ROOT;
 
 /// Returns the definition of the component, whose name tells the model.
@@ -89,7 +89,7 @@ impl Component for PosixFiles {
         canary::arrive().map_err(|why| StepError::new(why).blame(Blame::Tool))?;
         let files = mount_by_nodes(self.model, below)?;
         let recorded = ProgramFiles::new(files.clone(), Box::new(Record(below.calls.clone())));
-        let home = Home::new(StoreFiles::new(recorded));
+        let home = Home::new(StoreFiles::new(recorded, PREFIX), Sharing::Threads);
         self.first_device = below.first_device;
         self.mounted = Some(Rc::new(Mounted { home, files }));
         Ok(())

@@ -47,7 +47,8 @@ struct Mounts(BTreeMap<u64, StoreFiles>);
 // SAFETY: A folder is reached through the lock only, by `Home::with` while its code runs and by
 // `Home::end`, which only its owner calls. What a folder shares with other objects of its owner,
 // the owner uses only while no code of a mount runs, that is, after it has taken the lock to set
-// `running`. So no two threads use it at a time, and the lock orders their accesses.
+// `running`, or the mount is for the owner alone. So no two threads use it at a time, and the lock
+// orders their accesses.
 unsafe impl Send for Mounts {}
 
 /// The mount that a thread belongs to.
@@ -57,6 +58,18 @@ pub struct Home {
     mount: u64,
     /// The threads that code of the mount has started.
     pub threads: Arc<Threads>,
+    /// The path at which the files stand.
+    pub prefix: Arc<str>,
+    sharing: Sharing,
+}
+
+/// The threads that may use the files of a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All threads that code of the mount has started, and the owner.
+    Threads,
+    /// The owner alone.
+    OwnerAlone,
 }
 
 thread_local! {
@@ -105,6 +118,10 @@ const LONG: Duration = Duration::from_secs(10);
 const SHARED: &str = "if the store shares threads with other stores of this process, explode-posix \
                       cannot tell whose calls theirs are: give each store threads of its own";
 
+/// The text for a thread that uses files which are not for it.
+const FOREIGN: &str = "a thread of the node uses its files, which explode cannot order; a handler \
+                       does its work before it returns";
+
 /// Prints a message that has no other way out.
 #[expect(clippy::print_stderr, reason = "the thread that could return an error waits")]
 fn message(text: &str) {
@@ -113,14 +130,15 @@ fn message(text: &str) {
 
 impl Home {
     /// Lets this thread own a mount of simulated files.
-    pub fn new(folder: StoreFiles) -> Home {
+    pub fn new(folder: StoreFiles, sharing: Sharing) -> Home {
+        let prefix = folder.prefix().into();
         let owner = OWNER.with(Arc::clone);
         let mut state = owner.lock();
         state.next += 1;
         let mount = state.next;
         state.mounts.0.insert(mount, folder);
         drop(state);
-        Home { owner, mount, threads: Arc::default() }
+        Home { owner, mount, threads: Arc::default(), prefix, sharing }
     }
 
     /// Returns the mount that this thread belongs to.
@@ -159,6 +177,11 @@ impl Home {
         mut call: impl FnMut(&mut StoreFiles) -> Option<Result<T>>,
     ) -> Result<T> {
         let mut state = self.owner.lock();
+        if self.refuses_threads() && thread::current().id() != self.owner.thread {
+            let folder = state.mounts.0.get_mut(&self.mount).ok_or(Errno::EIO)?;
+            folder.refused.get_or_insert_with(|| FOREIGN.to_owned());
+            return Err(Errno::EIO);
+        }
         loop {
             let is_running = state.running == Some(self.mount);
             let folder = state.mounts.0.get_mut(&self.mount).ok_or(Errno::EIO)?;
@@ -187,6 +210,11 @@ impl Home {
     pub fn own<T>(&self, work: impl FnOnce(&mut StoreFiles) -> T) -> Option<T> {
         debug_assert_eq!(thread::current().id(), self.owner.thread, "the owner does it");
         self.owner.lock().mounts.0.get_mut(&self.mount).map(work)
+    }
+
+    /// Returns true if the owner alone may use the files.
+    pub fn refuses_threads(&self) -> bool {
+        self.sharing == Sharing::OwnerAlone
     }
 
     /// Returns true if both are the same mount.

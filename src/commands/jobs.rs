@@ -146,7 +146,7 @@ impl Merge {
             let workers = LocalWorkers::prepare(&plan)?;
             let summary =
                 workers::merge(&folder, &mut results, &workers, sink, keep, interrupt::watch())?;
-            complete = Some(summary.complete);
+            complete = Some(summary.is_covered(plan.settings.walks_to_make()));
             Ok(summary)
         });
         let Some(complete) = complete.filter(|_| !interrupt::is_requested()) else { return exit };

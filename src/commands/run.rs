@@ -6,8 +6,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use explode_cluster::fault;
 use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
-use explode_runtime::plan::{NO_DEPTH, Plan, Registry};
+use explode_runtime::plan::{NO_DEPTH, Plan, Registry, RunSettings};
 use explode_runtime::report::{HumanWriter, Message, Summary, escaped};
 use explode_runtime::run::{
     Confirmation, FolderLock, LocalSink, OWN_NAMES, Persistence, ResumedJournal, StrategyName,
@@ -130,7 +131,7 @@ impl RunCommand<'_> {
         output_error.iter().for_each(output::report_output_error);
         result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
         let exit = match result {
-            Ok(summary) => exit(&summary, require_complete),
+            Ok(summary) => exit(&summary, require_complete, &plan.settings),
             Err(error) => stopped(&error, findings, secret.as_ref()),
         };
         let is_written = junit_file.is_none_or(|file| write_junit(&junit, file));
@@ -248,12 +249,12 @@ fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exi
     if findings && exit == Exit::Broken { Exit::Findings } else { exit }
 }
 
-fn exit(summary: &Summary, require_complete: bool) -> Exit {
+fn exit(summary: &Summary, require_complete: bool, settings: &RunSettings) -> Exit {
     if !summary.findings.is_zero() {
         Exit::Findings
     } else if !summary.broken.is_zero() {
         Exit::Broken
-    } else if require_complete && !summary.complete {
+    } else if require_complete && !summary.is_covered(settings.walks_to_make()) {
         Exit::Incomplete
     } else {
         Exit::Clean
@@ -279,6 +280,10 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     if args.strategy.is_some() || walks.is_none() {
         settings.strategy = strategy(args);
     }
+    if let Some(faults) = &args.faults {
+        add_faults(registry, &mut plan, faults)?;
+    }
+    let settings = &mut plan.settings;
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
@@ -307,6 +312,21 @@ pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError
     plan.check(registry)?;
     plan.strategy()?;
     Ok(plan)
+}
+
+/// Sets the faults of the walks of a cluster.
+fn add_faults(registry: &Registry, plan: &mut Plan, faults: &str) -> Result<(), UsageError> {
+    let checker = registry.checker_of(plan)?;
+    if !checker.options.iter().any(|option| option.name == fault::OPTION) {
+        let target = &plan.target;
+        return Err(UsageError(format!(
+            "'{target}' is not a cluster, and --faults is for the hosts and the network of one; \
+             omit it"
+        )));
+    }
+    plan.checker_options =
+        std::mem::take(&mut plan.checker_options).with(fault::OPTION, faults.into());
+    Ok(())
 }
 
 /// Replays a trace in a fresh process of this program that ends with this one. Ctrl-C on the

@@ -3,6 +3,7 @@
 //! `--trust`.
 
 use explode_runtime::base::{Exit, Mode, UsageError};
+use explode_runtime::crash_test::command_of_test;
 use explode_runtime::explain::critical::CriticalSearch;
 use explode_runtime::explain::{SearchBounds, Story, StoryCommands, StoryRun};
 use explode_runtime::plan::Registry;
@@ -30,7 +31,8 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     };
     let path = args.trace.display().to_string();
     let paste = output::paste_for(&trace.plan());
-    let replay = paste.command("replay", &path);
+    let replay =
+        command_of_test(&trace, &args.trace).unwrap_or_else(|| paste.command("replay", &path));
     match args.format {
         Format::Human => {
             let (all, minimise) =
@@ -71,7 +73,9 @@ pub(super) fn story_of(
         .and_then(|()| required_programs::check(&plan))
         .and_then(|()| workers::story(trace, bounds));
     Ok(story.unwrap_or_else(|error| {
-        Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))
+        let of_test = super::trace::of_test(trace, &args.trace);
+        let why = of_test.unwrap_or_else(|| format!("it cannot be run here: {error}"));
+        Story::of_file(trace.clone(), why)
     }))
 }
 

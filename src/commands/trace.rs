@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use explode_runtime::base::{Exit, RunError};
+use explode_runtime::crash_test::command_of_test;
 use explode_runtime::plan::Registry;
 use explode_runtime::trace::Trace;
 
@@ -16,12 +17,24 @@ use crate::{output, required_programs, trust};
 pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Exit> {
     let trace = sound(path)?;
     let plan = trace.plan();
-    let failed =
-        |error: RunError| output::fail(error.exit(), format!("{}: {error}", path.display()));
+    let failed = |error: RunError| {
+        let why = of_test(&trace, path).unwrap_or_else(|| error.to_string());
+        output::fail(error.exit(), format!("{}: {why}", path.display()))
+    };
     plan.check(registry).map_err(failed)?;
     trust::check_trace(path, &trace, trusted).map_err(|error| output::fail(Exit::Usage, error))?;
     required_programs::check(&plan).map_err(failed)?;
     Ok(trace)
+}
+
+/// Returns why a trace of a `#[test]` cannot be run by this program, with the command that can.
+pub fn of_test(trace: &Trace, path: &Path) -> Option<String> {
+    let command = command_of_test(trace, path)?;
+    Some(format!(
+        "a test has made this trace, and only its program knows '{}'; replay it in the folder of \
+         its crate:\n{command}",
+        trace.target
+    ))
 }
 
 /// Reads a trace without checking that it can be run here.

@@ -1,27 +1,31 @@
-//! The files of a host as its node uses them. One call of a handler can fail with an I/O error.
+//! The files of a host as its node uses them.
 
-use std::cell::Cell;
+use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{
     Fallocate, Fd, FileKind, Files, FsAbility, OpenFlags, Renaming, Result, Stat, Synced, WriteFlag,
 };
-use nix::errno::Errno;
+
+use super::calls::{HostCalls, rename_in_words, sync_in_words};
+
+/// The name of everything in stories.
+const ALL: &str = "everything";
 
 /// The files of a host.
 #[derive(Debug)]
 pub struct HostFiles {
     sim: SimFiles,
-    /// The number of calls that change files until one fails. `None` if none fails.
-    fails_in: Cell<Option<u32>>,
-    /// True if a call has failed in the running handler.
-    has_failed: Cell<bool>,
+    calls: Rc<HostCalls>,
 }
 
 impl HostFiles {
     /// Returns the files of a host on simulated files.
     pub fn new(sim: SimFiles) -> HostFiles {
-        HostFiles { sim, fails_in: Cell::new(None), has_failed: Cell::new(false) }
+        {
+            let calls = Rc::new(HostCalls::new(sim.storage()));
+            HostFiles { sim, calls }
+        }
     }
 
     /// Returns the simulated files.
@@ -29,38 +33,57 @@ impl HostFiles {
         &self.sim
     }
 
-    /// Makes the call fail that changes files after `calls` others. `None` for none.
-    pub fn fail_in(&self, calls: Option<u32>) {
-        self.fails_in.set(calls);
-        self.has_failed.set(false);
-    }
-
-    /// Returns true if a call has failed since [`fail_in`](HostFiles::fail_in).
-    pub fn has_failed(&self) -> bool {
-        self.has_failed.get()
+    /// Returns the calls.
+    pub fn calls(&self) -> &Rc<HostCalls> {
+        &self.calls
     }
 
     /// Makes a call that changes files, or fails in its place.
     fn change<T>(&self, call: impl FnOnce(&SimFiles) -> Result<T>) -> Result<T> {
-        match self.fails_in.get() {
-            Some(0) => {
-                self.fails_in.set(None);
-                self.has_failed.set(true);
-                return Err(Errno::EIO);
-            }
-            Some(left) => self.fails_in.set(Some(left - 1)),
-            None => {}
+        match self.calls.error_of_next() {
+            Some(errno) => Err(errno),
+            None => call(&self.sim),
         }
-        call(&self.sim)
+    }
+
+    /// Makes a call that syncs what `path` returns. If it fails, so does the write of that.
+    fn sync_call(
+        &self,
+        path: impl FnOnce() -> Option<String>,
+        call: impl FnOnce(&SimFiles) -> Result<()>,
+    ) -> Result<()> {
+        let text = || path().map(|path| sync_in_words(&path));
+        self.calls.noted(text, || match self.calls.error_of_next() {
+            Some(errno) => self.sim.write_back_fails(call).and(Err(errno)),
+            None => call(&self.sim),
+        })
+    }
+
+    fn path_of(&self, fd: Fd) -> Option<String> {
+        self.sim.path_of(self.sim.fstat(fd).ok()?.inode)
+    }
+
+    /// Opens a file, which changes files only if it makes or empties one.
+    fn open_by(
+        &self,
+        path: &str,
+        flags: OpenFlags,
+        open: impl FnOnce(&SimFiles) -> Result<Fd>,
+    ) -> Result<Fd> {
+        let changes = match self.sim.stat(path) {
+            Ok(stat) => flags.truncate && stat.size > 0 && !(flags.create && flags.exclusive),
+            Err(_) => flags.create,
+        };
+        if changes { self.change(open) } else { open(&self.sim) }
     }
 }
 
 impl Files for HostFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        if flags.create || flags.truncate {
-            return self.change(|files| files.open(path, flags));
+        if !self.calls.may_fail() {
+            return self.sim.open(path, flags);
         }
-        self.sim.open(path, flags)
+        self.open_by(path, flags, |files| files.open(path, flags))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -84,11 +107,11 @@ impl Files for HostFiles {
     }
 
     fn fsync(&self, fd: Fd) -> Result<()> {
-        self.change(|files| files.fsync(fd))
+        self.sync_call(|| self.path_of(fd), |files| files.fsync(fd))
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.change(|files| files.fdatasync(fd))
+        self.sync_call(|| self.path_of(fd), |files| files.fdatasync(fd))
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -116,15 +139,16 @@ impl Files for HostFiles {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.change(|files| files.rename(from, to))
+        let text = || Some(rename_in_words(from, to));
+        self.calls.noted(text, || self.change(|files| files.rename(from, to)))
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {
-        self.change(|files| files.sync_dir(path))
+        self.sync_call(|| Some(path.to_owned()), |files| files.sync_dir(path))
     }
 
     fn sync(&self) -> Result<()> {
-        self.change(SimFiles::sync)
+        self.sync_call(|| Some(ALL.to_owned()), SimFiles::sync)
     }
 
     fn can(&self, ability: FsAbility) -> bool {
@@ -136,15 +160,15 @@ impl Files for HostFiles {
     }
 
     fn syncfs(&self) -> Result<()> {
-        self.change(SimFiles::syncfs)
+        self.sync_call(|| Some(ALL.to_owned()), SimFiles::syncfs)
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
-        self.change(|files| files.open_synced(path, flags, synced))
+        self.open_by(path, flags, |files| files.open_synced(path, flags, synced))
     }
 
     fn open_flagged(&self, path: &str, flags: OpenFlags, flag: WriteFlag) -> Result<Fd> {
-        self.change(|files| files.open_flagged(path, flags, flag))
+        self.open_by(path, flags, |files| files.open_flagged(path, flags, flag))
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
@@ -180,7 +204,8 @@ impl Files for HostFiles {
     }
 
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
-        self.change(|files| files.rename_with(from, to, how))
+        let text = || Some(rename_in_words(from, to));
+        self.calls.noted(text, || self.change(|files| files.rename_with(from, to, how)))
     }
 
     fn open_unnamed(&self, directory: &str) -> Result<Fd> {

@@ -4,7 +4,10 @@
 //! The files, the write set and the enumeration of crash disks are those of `explode-ramdisk` and
 //! `explode-runtime`. This room adds the moments at which a handler can be cut.
 
+mod calls;
 mod host_files;
+#[cfg(feature = "std-fs")]
+mod std_folder;
 
 use std::rc::Rc;
 
@@ -15,7 +18,10 @@ use explode_runtime::crash::{LegalDisks, PieceName, names};
 use explode_runtime::writeset::{Atom, DeviceRules, WriteSet};
 use num_bigint::BigUint;
 
+pub use calls::{CallNote, FailingCalls, HostCalls};
 pub use host_files::HostFiles;
+#[cfg(feature = "std-fs")]
+pub use std_folder::StdFolder;
 
 /// The disk of a host that runs, or is down.
 #[derive(Debug)]
@@ -24,6 +30,8 @@ pub struct HostDisk {
     files: Rc<HostFiles>,
     write_set: WriteSet,
     rules: DeviceRules,
+    #[cfg(feature = "std-fs")]
+    folder: StdFolder,
 }
 
 /// A moment at which a handler can be cut: this many of its events on the disk have happened, and
@@ -48,19 +56,28 @@ pub struct CutDisks {
 }
 
 impl HostDisk {
-    /// Returns a disk with these contents, all of them durable.
+    /// Returns a disk of a host with these contents, all of them durable.
     ///
     /// # Errors
-    /// The contents are none that a crash can leave.
-    pub fn new(image: Image, rules: DeviceRules) -> Result<HostDisk, StepError> {
+    /// The contents are none that a crash can leave, or the file calls of this program are not
+    /// seen.
+    #[cfg_attr(not(feature = "std-fs"), expect(unused_variables, reason = "no folder has it"))]
+    pub fn new(host: &str, image: Image, rules: DeviceRules) -> Result<HostDisk, StepError> {
         let storage = Storage::new(image.clone(), Recording::On);
         let granule = Granule(match rules.atom {
             Atom::Sector => 512,
             Atom::Block | Atom::Request => rules.block_bytes,
         });
         let files = SimFiles::mount(storage.clone(), 0, granule)?;
-        let write_set = WriteSet::new(image, rules);
-        Ok(HostDisk { storage, files: Rc::new(HostFiles::new(files)), write_set, rules })
+        let files = Rc::new(HostFiles::new(files));
+        Ok(HostDisk {
+            storage,
+            #[cfg(feature = "std-fs")]
+            folder: StdFolder::new(host, &files)?,
+            files,
+            write_set: WriteSet::new(image, rules),
+            rules,
+        })
     }
 
     /// Returns the files.
@@ -77,6 +94,24 @@ impl HostDisk {
     #[cfg(feature = "async")]
     pub(crate) fn storage(&self) -> Storage {
         self.storage.clone()
+    }
+
+    /// Returns the path of the host's folder.
+    #[cfg(feature = "std-fs")]
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Runs code of the node. Returns its result, and the first call that was refused, in words.
+    #[cfg(feature = "std-fs")]
+    pub fn enter<T>(&self, code: impl FnOnce() -> T) -> (T, Option<String>) {
+        self.folder.enter(code)
+    }
+
+    /// Runs code of the node. Returns its result; no call is refused.
+    #[cfg(not(feature = "std-fs"))]
+    pub fn enter<T>(&self, code: impl FnOnce() -> T) -> (T, Option<String>) {
+        (code(), None)
     }
 
     /// Returns the number of events since the disk was made.

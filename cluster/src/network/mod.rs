@@ -10,7 +10,8 @@ pub enum Network {
     #[default]
     Datagrams,
     /// Ordered links, one in each direction between two hosts: the first message arrives first. A
-    /// crash breaks the links of its host and loses their messages. Those across a partition wait.
+    /// crash breaks the links of its host. The messages to it are lost; those that it has sent are
+    /// lost, or all arrive before the others learn it. Messages across a partition wait.
     Links,
 }
 
@@ -133,12 +134,19 @@ impl<M: Clone> UnderWay<M> {
         self.parted = None;
     }
 
-    /// Breaks the links of a host that has crashed. Each other host learns it, at this time.
-    pub fn crashed(&mut self, node: NodeId, hosts: usize, now: Time) {
+    /// Returns true if messages of a host are under way on links.
+    pub fn has_on_links(&self, from: NodeId) -> bool {
+        let mut sent = self.packets.iter().filter(|packet| packet.from == from);
+        self.network == Network::Links && sent.any(|packet| packet.msg.is_some())
+    }
+
+    /// Breaks the links of a host that has crashed. Each other host learns it, at this time, and
+    /// before that receives what is under way to it if `keeps` is true.
+    pub fn crashed(&mut self, node: NodeId, hosts: usize, now: Time, keeps: bool) {
         if self.network == Network::Datagrams {
             return;
         }
-        self.packets.retain(|packet| packet.from != node && packet.to != node);
+        self.packets.retain(|packet| packet.to != node && (keeps || packet.from != node));
         let others = (0..hosts).map(NodeId::at).filter(|other| *other != node);
         self.packets.extend(others.map(|to| Packet {
             from: node,
@@ -204,7 +212,7 @@ mod tests {
             .into_iter()
             .for_each(|(a, b, msg)| network.send(packet(a, b, msg)));
         assert_eq!(network.room(NodeId(1), 3), [2, 0, 2]);
-        network.crashed(NodeId(1), 3, Time::default());
+        network.crashed(NodeId(1), 3, Time::default(), false);
         let left: Vec<_> = network.packets().iter().map(|one| (one.from.0, one.msg)).collect();
         assert_eq!(left, [(2, Some(9)), (1, None), (1, None)]);
     }

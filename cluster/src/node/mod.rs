@@ -227,6 +227,14 @@ impl<'a, N: Node> Host<'a, N> {
         self.parts.disk.as_files()
     }
 
+    /// Returns the folder of the host, `/explode/n1` for example. Calls of `std::fs` on it, and of
+    /// other code that calls the C library, are made on the host's disk while a handler runs. The
+    /// folder is the root of [`files`](Host::files).
+    #[cfg(feature = "std-fs")]
+    pub fn dir(&self) -> &'a std::path::Path {
+        self.parts.disk.folder()
+    }
+
     /// Sets a timer to fire once after this time on the host's clock. A timer of this number that
     /// is already set is replaced.
     pub fn timer(&mut self, timer: Timer, after: Duration) {

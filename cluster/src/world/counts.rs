@@ -24,6 +24,8 @@ pub struct WalkCounts {
     pub partitions: u64,
     /// The calls on files that failed.
     pub io_errors: u64,
+    /// The disks that failed for good.
+    pub bad_disks: u64,
     /// The calls of clients.
     pub calls: u64,
     /// The replies to them.
@@ -44,6 +46,7 @@ impl WalkCounts {
             duplicated: self.duplicated - before.duplicated,
             partitions: self.partitions - before.partitions,
             io_errors: self.io_errors - before.io_errors,
+            bad_disks: self.bad_disks - before.bad_disks,
             calls: self.calls - before.calls,
             replies: self.replies - before.replies,
         }
@@ -52,7 +55,7 @@ impl WalkCounts {
     /// Adds the counts to those of a run.
     pub fn tallies(&self, into: &mut Vec<TallyGroup>) {
         let WalkCounts { crashes, in_recovery, delivered, dropped, duplicated, .. } = *self;
-        let WalkCounts { partitions, io_errors, calls, replies, .. } = *self;
+        let WalkCounts { partitions, io_errors, bad_disks, calls, replies, .. } = *self;
         let all = [
             ("crashes", "crashes", crashes),
             ("crashes", "during recovery", in_recovery),
@@ -61,6 +64,7 @@ impl WalkCounts {
             ("messages", "duplicated", duplicated),
             ("faults", "partitions", partitions),
             ("faults", "I/O errors", io_errors),
+            ("faults", "bad disks", bad_disks),
             ("clients", "calls", calls),
             ("clients", "replies", replies),
         ];

@@ -6,7 +6,8 @@ use explode_runtime::crash::{BuiltDisk, DiskNumbers, SampleLimits, SampleSeed};
 use explode_runtime::verdict::Violation;
 use num_bigint::BigUint;
 
-use super::handler::{HandlerRun, broken_log};
+use super::handler::broken_log;
+use super::handler_run::HandlerRun;
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::disk::{CutDisks, HandlerCut, HostDisk, piece_names};
@@ -76,9 +77,9 @@ impl<N: Node> World<'_, N> {
         self.disks[index].fence();
         let crashed = self.nodes[index].take();
         let rules = self.limits.rules;
-        self.disks[index] = HostDisk::new(built.image, rules).map_err(broken_log)?;
+        self.disks[index] =
+            HostDisk::new(&node.to_string(), built.image, rules).map_err(broken_log)?;
         self.timers[index].clear();
-        self.network.crashed(node, self.nodes.len(), self.now);
         for client in &mut self.clients {
             if let Some(waits) = client.waits.as_mut().filter(|waits| waits.node == node) {
                 waits.is_hopeless = true;
@@ -89,8 +90,18 @@ impl<N: Node> World<'_, N> {
         for (_, effect) in effects {
             self.effect(node, effect, ask)?;
         }
+        self.break_links(node, ask);
         self.crashed = Some((node, crashed));
         Ok(())
+    }
+
+    /// Breaks the links of a host that has crashed.
+    fn break_links(&mut self, node: NodeId, ask: &mut dyn Ask) {
+        let name = |option: u32| ["lost", "arrive"][option as usize].to_owned();
+        let question = Question::data(ChoiceKind::NetDrop, 2, "on the links");
+        let question = Question { node: Some(&node), name: Some(&name), ..question };
+        let keeps = self.network.has_on_links(node) && ask.ask(&question) == 1;
+        self.network.crashed(node, self.nodes.len(), self.now, keeps);
     }
 
     fn tell_crash(
@@ -104,7 +115,7 @@ impl<N: Node> World<'_, N> {
         if self.story.is_none() {
             return;
         }
-        self.tell_effects(node, &run.events, &run.effects, Some(left.cut));
+        self.tell_effects(node, run, Some(left.cut));
         let lost = self.disks[node.index()].lost(left, &piece_names(&built.kept));
         let lost = if lost.is_empty() {
             "nothing lost".to_owned()

@@ -3,6 +3,7 @@
 use super::event::Enabled;
 use super::world::World;
 use crate::clock::Time;
+use crate::fault::HostDiskCondition;
 use crate::node::{Node, NodeId, Timer};
 
 /// The number of steps after which a client may give up.
@@ -14,8 +15,11 @@ impl<N: Node> World<'_, N> {
     /// Collects what may happen next. What would happen without any choice comes first.
     pub(super) fn collect_enabled(&mut self) {
         self.enabled.clear();
-        let down = self.nodes.iter().enumerate().filter(|(_, node)| node.is_none());
-        self.enabled.extend(down.map(|(index, _)| Enabled::Start(NodeId::at(index))));
+        let World { enabled, nodes, conditions, .. } = self;
+        let down = nodes.iter().zip(conditions).enumerate().filter(|(_, (node, condition))| {
+            node.is_none() && **condition != HostDiskCondition::OutOfService
+        });
+        enabled.extend(down.map(|(index, _)| Enabled::Start(NodeId::at(index))));
         let World { enabled, network, nodes, .. } = self;
         network.deliverable(
             |node| nodes[node.index()].is_some(),

@@ -1,35 +1,24 @@
 //! A handler of a node: it runs to its end, and its effects then happen, unless the node crashes.
 
-use explode_ramdisk::Event;
+use std::rc::Rc;
+
 use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::verdict::{Verdict, Violation};
 
 use super::event::Input;
+use super::handler_run::HandlerRun;
 use super::story::{MOST, effects_in_words, short};
 use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::clock::Time;
-use crate::fault::FaultKind;
+use crate::disk::{CallNote, FailingCalls, HandlerCut};
+use crate::fault::{FaultKind, HostDiskCondition};
 use crate::network::Packet;
-use crate::node::{CallId, Effect, Handled, Host, HostParts, Node, NodeId, Timer};
+use crate::node::{CallId, Effect, Host, HostParts, Node, NodeId};
 
 /// The number of calls on files in a handler among which one is made to fail.
 const CALLS: u32 = 8;
-
-/// The effects of a handler that has run.
-pub(super) struct HandlerRun<N: Node> {
-    /// The events on the disk.
-    pub events: Vec<Event>,
-    /// The other effects, each with the number of events before it.
-    pub effects: Vec<(usize, Effect<N>)>,
-    /// The timers that were set or cancelled.
-    pub timers: Vec<(Timer, Option<Time>)>,
-    /// True if a call on a file was made to fail.
-    pub has_failed: bool,
-    /// The result, with panics as an error.
-    pub result: Result<Handled, String>,
-}
 
 impl<N: Node> World<'_, N> {
     /// Runs a handler, and lets its effects happen. The node may crash in it.
@@ -46,16 +35,16 @@ impl<N: Node> World<'_, N> {
         if let Some(story) = &mut self.story {
             story.say(node, &short(&input.words(), MOST));
         }
-        let errors = self.left.io_errors;
-        let fails = self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask);
-        let at = fails.then(|| ask.ask(&Question::data(ChoiceKind::Input, CALLS, "failing call")));
+        let failing = self.failing_calls(node, ask);
         let crashes = self.left.crashes;
         let crashes = self.happens(FaultKind::Crash, crashes, "node", ["runs", "crashes"], ask);
-        let run = self.run_handler(node, input, at, ask);
+        let run = self.run_handler(node, input, failing, ask);
         if run.has_failed {
-            self.left.io_errors -= 1;
-            self.counts.io_errors += 1;
-            self.faults.push(FaultKind::IoError);
+            self.has_failed(node, failing);
+        }
+        if let Some(refused) = &run.refused {
+            let message = format!("{node}: {refused}");
+            return Err(Violation::new(Verdict::Broken, "refused", message));
         }
         let failed = match &run.result {
             Ok(Ok(())) => None,
@@ -71,24 +60,76 @@ impl<N: Node> World<'_, N> {
             if let Some(story) = &mut self.story {
                 story.say(node, &format!("stops: {error}"));
             }
+            if is_open && self.conditions[node.index()] == HostDiskCondition::Fails {
+                self.conditions[node.index()] = HostDiskCondition::OutOfService;
+            }
             return self.crash_at_end(node, is_open, run, ask);
         }
         self.was_open[node.index()] = true;
         self.take_effect(node, run, ask)
     }
 
-    /// Runs a handler to its end. `fails` is the call on a file that fails.
+    /// Chooses the calls on files that fail in a handler.
+    fn failing_calls(&self, node: NodeId, ask: &mut dyn Ask) -> FailingCalls {
+        if self.conditions[node.index()] != HostDiskCondition::Works {
+            return FailingCalls::From(0);
+        }
+        let at = Question::data(ChoiceKind::Input, CALLS, "failing call");
+        let errors = self.left.io_errors;
+        if self.happens(FaultKind::IoError, errors, "I/O", ["works", "fails"], ask) {
+            return FailingCalls::One(ask.ask(&at));
+        }
+        let disks = self.left.bad_disks;
+        if self.happens(FaultKind::BadDisk, disks, "medium", ["works", "fails for good"], ask) {
+            return FailingCalls::From(ask.ask(&at));
+        }
+        FailingCalls::Never
+    }
+
+    /// Notes that calls on files have failed in a handler.
+    fn has_failed(&mut self, node: NodeId, failing: FailingCalls) {
+        let fault = match failing {
+            FailingCalls::One(_) => {
+                self.left.io_errors -= 1;
+                self.counts.io_errors += 1;
+                FaultKind::IoError
+            }
+            _ if self.conditions[node.index()] != HostDiskCondition::Works => return,
+            _ => {
+                self.conditions[node.index()] = HostDiskCondition::Fails;
+                self.left.bad_disks -= 1;
+                self.counts.bad_disks += 1;
+                FaultKind::BadDisk
+            }
+        };
+        self.faults.push(fault);
+        if let Some(story) = &mut self.story {
+            story.say(
+                node,
+                match fault {
+                    FaultKind::BadDisk => "the disk fails from here on",
+                    _ => "a call on the disk fails",
+                },
+            );
+        }
+    }
+
+    /// Runs a handler to its end, in which some calls on files fail.
     fn run_handler(
         &mut self,
         node: NodeId,
         input: Input<N>,
-        fails: Option<u32>,
+        failing: FailingCalls,
         ask: &mut dyn Ask,
     ) -> HandlerRun<N> {
         let index = node.index();
         let (effects, timers) =
             (std::mem::take(&mut self.effects), std::mem::take(&mut self.set_timers));
-        self.disks[index].files().fail_in(fails);
+        let calls = Rc::clone(self.disks[index].files().calls());
+        calls.fail(failing);
+        if self.story.is_some() {
+            calls.note();
+        }
         let parts = HostParts {
             id: node,
             hosts: self.nodes.len(),
@@ -99,9 +140,10 @@ impl<N: Node> World<'_, N> {
             ask,
             room: self.network.room(node, self.nodes.len()),
         };
+        let begin = self.disks[index].logged();
         let mut host = Host::new(parts, effects, timers);
         let place = &mut self.nodes[index];
-        let result = catch_panic(|| match (input, place.as_mut()) {
+        let handler = || match (input, place.as_mut()) {
             (Input::Open, _) => {
                 *place = Some(N::open(&mut host)?);
                 Ok(())
@@ -111,13 +153,22 @@ impl<N: Node> World<'_, N> {
             (Input::Timer(timer), Some(node)) => node.on_timer(timer, &mut host),
             (Input::Call(_, id, call), Some(node)) => node.on_call(id, call, &mut host),
             (_, None) => Ok(()),
-        });
+        };
+        let (result, refused) = self.disks[index].enter(|| catch_panic(handler));
         let Host { effects, timers, .. } = host;
-        let files = self.disks[index].files();
-        let has_failed = files.has_failed();
-        files.fail_in(None);
+        let has_failed = calls.has_failed();
+        calls.fail(FailingCalls::Never);
+        let notes = calls.take_notes();
         let events = self.disks[index].take_log();
-        HandlerRun { events, effects, timers, has_failed, result }
+        HandlerRun {
+            events,
+            notes: of_handler(notes, begin),
+            effects,
+            timers,
+            has_failed,
+            refused,
+            result,
+        }
     }
 
     /// Lets all effects of a handler happen.
@@ -127,8 +178,8 @@ impl<N: Node> World<'_, N> {
         run: HandlerRun<N>,
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
+        self.tell_effects(node, &run, None);
         let HandlerRun { events, mut effects, mut timers, .. } = run;
-        self.tell_effects(node, &events, &effects, None);
         self.disks[node.index()].apply(&events).map_err(broken_log)?;
         for (_, effect) in effects.drain(..) {
             self.effect(node, effect, ask)?;
@@ -203,14 +254,13 @@ impl<N: Node> World<'_, N> {
     pub(super) fn tell_effects(
         &mut self,
         node: NodeId,
-        events: &[Event],
-        effects: &[(usize, Effect<N>)],
-        cut: Option<crate::disk::HandlerCut>,
+        run: &HandlerRun<N>,
+        cut: Option<HandlerCut>,
     ) {
         let Some(story) = &mut self.story else { return };
         let sim = self.disks[node.index()].files().sim();
         let describe = |dev, sector| sim.describe_sector(dev, sector);
-        let words = effects_in_words(events, effects, &describe, cut);
+        let words = effects_in_words(run, &describe, cut);
         words.iter().for_each(|text| story.say(node, text));
     }
 
@@ -225,6 +275,14 @@ impl<N: Node> World<'_, N> {
     fn panicked(&self, node: NodeId, panic: &str) -> Violation {
         Violation::new(Verdict::CheckFailed, "panic", format!("{node} {panic}"))
     }
+}
+
+/// Returns notes with the numbers of events of the handler that began after `begin` events.
+fn of_handler(mut notes: Vec<CallNote>, begin: u64) -> Vec<CallNote> {
+    for CallNote { events, .. } in &mut notes {
+        *events = events.start - begin..events.end - begin;
+    }
+    notes
 }
 
 /// Returns the violation for a log that contradicts itself, which the files never make.

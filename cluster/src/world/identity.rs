@@ -20,7 +20,7 @@ impl<N: Node> World<'_, N> {
         }
         let mut hash = Xxh3::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            self.was_open[index].hash(&mut hash);
+            (self.was_open[index], self.conditions[index]).hash(&mut hash);
             match node {
                 Some(node) => {
                     hash.update(b"up");

@@ -7,6 +7,7 @@
 //! | `event.rs` | events |
 //! | `enabled.rs` | what may happen next |
 //! | `handler.rs` | a handler of a node, and its effects |
+//! | `handler_run.rs` | the effects of a handler that has run |
 //! | `crash.rs` | a crash: the cut of the handler, and one legal disk |
 //! | `partition.rs` | partitions |
 //! | `properties.rs` | what must hold after a step and at the end |
@@ -19,6 +20,7 @@ mod crash;
 mod enabled;
 mod event;
 mod handler;
+mod handler_run;
 mod identity;
 mod partition;
 mod properties;

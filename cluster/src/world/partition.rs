@@ -13,7 +13,7 @@ const HEALS: [u32; 2] = [63, 1];
 impl<N: Node> World<'_, N> {
     /// Begins a partition, or ends the present one. The last steps of a walk have none.
     pub(super) fn change_partition(&mut self, ask: &mut dyn Ask) {
-        if self.setup.faults.partitions == 0 {
+        if self.allowed.partitions == 0 {
             return;
         }
         if self.network.parted().is_some() {

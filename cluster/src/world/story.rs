@@ -3,6 +3,7 @@
 use explode_ramdisk::Event;
 use explode_runtime::events::HostEvent;
 
+use super::handler_run::HandlerRun;
 use crate::clock::Time;
 use crate::disk::HandlerCut;
 use crate::node::{Effect, Node, NodeId};
@@ -123,6 +124,9 @@ impl StoryRow {
     }
 }
 
+/// The mark of a cut.
+const CUT: &str = "| CUT |";
+
 /// Returns a text of at most `most` characters, and an ellipsis.
 pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -134,25 +138,32 @@ pub(super) fn short(text: &str, most: usize) -> String {
 /// Returns the effects of a handler in words, in order. `cut` marks the moment of a crash: what is
 /// after it did not happen.
 pub(super) fn effects_in_words<N: Node>(
-    events: &[Event],
-    effects: &[(usize, Effect<N>)],
+    run: &HandlerRun<N>,
     describe: &dyn Fn(u32, u64) -> Option<String>,
     cut: Option<HandlerCut>,
 ) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut next = effects.iter().enumerate().peekable();
-    for index in 0..=events.len() {
+    let mut next = run.effects.iter().enumerate().peekable();
+    for index in 0..=run.events.len() {
         while let Some((at, (_, effect))) = next.next_if(|(_, (before, _))| *before <= index) {
             if cut == Some(HandlerCut { events: index, effects: at }) {
-                words.push("| CUT |".to_owned());
+                words.push(CUT.to_owned());
             }
             words.push(effect_in_words(effect));
         }
-        let happened = effects.iter().take_while(|(before, _)| *before <= index).count();
-        if cut == Some(HandlerCut { events: index, effects: happened }) {
-            words.push("| CUT |".to_owned());
+        let happened = run.effects.iter().take_while(|(before, _)| *before <= index).count();
+        let is_cut = cut == Some(HandlerCut { events: index, effects: happened });
+        if is_cut {
+            words.push(CUT.to_owned());
         }
-        let text = events.get(index).and_then(|event| event_in_words(event, describe));
+        let at = index as u64;
+        let text = match run.notes.iter().find(|note| note.events.contains(&at)) {
+            Some(note) if note.events.start == at => Some(note.text.clone()),
+            // The rest of a call that a crash has cut.
+            Some(note) if is_cut => Some(format!("the rest of: {}", note.text)),
+            Some(_) => None,
+            None => run.events.get(index).and_then(|event| event_in_words(event, describe)),
+        };
         words.extend(text.filter(|text| words.last() != Some(text)));
     }
     words

@@ -17,7 +17,7 @@ use crate::ask::{Ask, Question};
 use crate::client::{CallHistory, NextCall};
 use crate::clock::{HostClock, Time};
 use crate::disk::HostDisk;
-use crate::fault::{FaultBudget, FaultKind, spread};
+use crate::fault::{FaultBudget, FaultKind, HostDiskCondition, spread};
 use crate::network::UnderWay;
 use crate::node::{CallId, Effect, Node, NodeId, Timer};
 use crate::setup::{FactMonitor, Setup};
@@ -71,6 +71,8 @@ pub struct World<'s, N: Node> {
     pub(super) disks: Vec<HostDisk>,
     pub(super) timers: Vec<BTreeMap<Timer, Time>>,
     pub(super) clocks: Vec<HostClock>,
+    /// The conditions of the disks.
+    pub(super) conditions: Vec<HostDiskCondition>,
     /// True for each host whose node was open before.
     pub(super) was_open: Vec<bool>,
     pub(super) network: UnderWay<N::Msg>,
@@ -80,6 +82,8 @@ pub struct World<'s, N: Node> {
     pub(super) clients: Vec<ClientState>,
     pub(super) fresh: u64,
     pub(super) history: CallHistory<N::Call, N::Reply>,
+    /// The faults that may happen in the walk.
+    pub(super) allowed: FaultBudget,
     /// The faults that may still happen.
     pub(super) left: FaultBudget,
     /// The number of steps so far.
@@ -115,7 +119,7 @@ impl<'s, N: Node> World<'s, N> {
         tells: bool,
     ) -> Result<World<'s, N>, StepError> {
         let hosts = setup.hosts;
-        let disk = |_| HostDisk::new(Image::new(), limits.rules);
+        let disk = |host| HostDisk::new(&NodeId::at(host).to_string(), Image::new(), limits.rules);
         let client = ClientState { left: setup.calls, waits: None };
         Ok(World {
             setup,
@@ -125,6 +129,7 @@ impl<'s, N: Node> World<'s, N> {
             disks: (0..hosts).map(disk).collect::<Result<_, _>>()?,
             timers: vec![BTreeMap::new(); hosts],
             clocks: vec![HostClock { per_mille: 1000 }; hosts],
+            conditions: vec![HostDiskCondition::Works; hosts],
             was_open: vec![false; hosts],
             network: UnderWay::new(setup.network, setup.capacity),
             sent: 0,
@@ -132,6 +137,7 @@ impl<'s, N: Node> World<'s, N> {
             clients: vec![client; setup.clients],
             fresh: 0,
             history: CallHistory::default(),
+            allowed: setup.faults,
             left: setup.faults,
             step: 0,
             monitors: setup.monitors.iter().map(|(_, make)| make()).collect(),
@@ -147,6 +153,13 @@ impl<'s, N: Node> World<'s, N> {
             effects: Vec::new(),
             set_timers: Vec::new(),
         })
+    }
+
+    /// Sets the faults of the walk.
+    #[must_use = "this returns the world"]
+    pub fn with_faults(mut self, faults: FaultBudget) -> World<'s, N> {
+        (self.allowed, self.left) = (faults, faults);
+        self
     }
 
     /// Returns what was counted so far.
@@ -321,7 +334,7 @@ impl<'s, N: Node> World<'s, N> {
         let kind = match kind {
             FaultKind::Crash => ChoiceKind::NodeCrash,
             FaultKind::Drop | FaultKind::Duplicate | FaultKind::Partition => ChoiceKind::NetDrop,
-            FaultKind::IoError => ChoiceKind::Input,
+            FaultKind::IoError | FaultKind::BadDisk => ChoiceKind::Input,
         };
         ask.ask(&Question::rarely(kind, place, &weights, &name)) == 1
     }

@@ -49,7 +49,7 @@ use std::sync::Arc;
 pub use explode_ramdisk::files::{Fd, Files, OpenFlags};
 
 pub use self::parts::Result;
-pub use self::replay::REPLAY;
+pub use self::replay::{REPLAY, command_of_test};
 pub use self::run::CrashTest;
 pub use self::step::Step;
 use crate::stack::{Below, ComponentDef, simfiles};

@@ -91,8 +91,9 @@ impl CrashTest {
         self
     }
 
-    /// Makes a run fail if it omits a crash disk, or if a bound on states or time stops it. By
-    /// default such a run passes and prints a line about it.
+    /// Makes a run fail if it omits a crash disk, if a bound on states or time stops it, or if it
+    /// has not reached what it was to reach. By default such a run passes and prints a line about
+    /// it.
     pub fn require_complete(mut self) -> CrashTest {
         self.require_complete = true;
         self
@@ -166,16 +167,22 @@ impl CrashTest {
             let counts = tallies.iter().map(|(name, count)| format!("{name} {count}")).join(", ");
             note(&format!("crash test '{}': {name}: {counts}", self.plan.target));
         }
-        let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
-        let name = &self.plan.target;
-        let settings = &self.plan.settings;
-        if settings.strategy.is_endless() && settings.walks.is_some() && !self.require_complete {
+        let (name, settings) = (&self.plan.target, &self.plan.settings);
+        let unreached = summary.unreached().map(|name| format!("'{name}'")).join(", ");
+        if !unreached.is_empty() {
+            let missing = format!("nothing has reached {unreached}");
+            if self.require_complete {
+                return Err(not_covered(name, &missing));
+            }
+            note(&format!("crash test '{name}': {missing}; require_complete() makes this fail"));
+        }
+        let Some(missing) = incomplete(&summary, settings) else { return Ok(summary) };
+        let walks = settings.walks_to_make();
+        if walks.is_some() && !self.require_complete || summary.is_covered(walks) {
             return Ok(summary);
         }
         if self.require_complete {
-            return Err(format!(
-                "crash test '{name}' found nothing, and is not complete: {missing}"
-            ));
+            return Err(not_covered(name, &missing));
         }
         note(&format!(
             "crash test '{name}' passed, and is not complete: {missing}; require_complete() makes \
@@ -268,6 +275,10 @@ impl Debug for CrashTest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CrashTest").field("plan", &self.plan).finish_non_exhaustive()
     }
+}
+
+fn not_covered(name: &str, missing: &str) -> String {
+    format!("crash test '{name}' found nothing, and is not complete: {missing}")
 }
 
 /// Prints a note besides the test's own output.

@@ -177,6 +177,14 @@ pub struct Plan {
     pub settings: RunSettings,
 }
 
+impl RunSettings {
+    /// Returns the number of random walks that the run is to make. `None` if it makes none, or if
+    /// another bound ends it.
+    pub fn walks_to_make(&self) -> Option<u64> {
+        self.walks.filter(|_| self.strategy.is_endless())
+    }
+}
+
 impl Plan {
     /// Returns a plan with these bounds, and the defaults of all other settings.
     pub(super) fn with_bounds(

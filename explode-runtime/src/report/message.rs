@@ -290,7 +290,31 @@ pub struct Summary {
     pub seconds: f64,
 }
 
+/// The group of counts of what a run is to reach, which tells whether it has tested what it was
+/// made for.
+pub const REACHED: &str = "reached";
+
 impl Summary {
+    /// Returns the names of what the run was to reach, and has not.
+    pub fn unreached(&self) -> impl Iterator<Item = &str> {
+        let counts = self.to_reach();
+        counts.filter(|(_, count)| count.is_zero()).map(|(name, _)| name.as_str())
+    }
+
+    /// Returns true if the run has done all that it was made for: everything within its bounds, or
+    /// `walks` random walks, and has reached all that it was to reach. Random walks that are to
+    /// reach nothing never have.
+    pub fn is_covered(&self, walks: Option<u64>) -> bool {
+        let by_walks = walks.is_some_and(|walks| self.states >= ExactCount::from(walks))
+            && self.to_reach().next().is_some();
+        (self.complete || by_walks) && self.unreached().next().is_none()
+    }
+
+    fn to_reach(&self) -> impl Iterator<Item = &(String, ExactCount)> {
+        let groups = self.tallies.iter().filter(|group| group.name == REACHED);
+        groups.flat_map(|group| &group.tallies)
+    }
+
     /// Returns the number of disks that no sample contains, of crashes and of crashes during
     /// recovery. They were not checked.
     pub fn disks_left_out(&self) -> ExactCount {

@@ -15,6 +15,6 @@ pub use escape::{escaped, one_line};
 pub use human::HumanWriter;
 pub use kernel_words::{Brief, brief};
 pub use layout::{Colour, Line, detail_line, status_line};
-pub use message::{DepthCounts, DepthDone, Finding, Message, Progress, RunInfo, Summary};
+pub use message::{DepthCounts, DepthDone, Finding, Message, Progress, REACHED, RunInfo, Summary};
 pub use paste::{Paste, absolute};
 pub use progress::{progress_text, rate, share};

@@ -29,6 +29,10 @@ pub struct Trace {
     pub versions: BTreeMap<String, String>,
     /// The target's name.
     pub target: String,
+    /// The name of the `#[test]` that made the trace. Only it knows the target. Absent for targets
+    /// of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
     /// The mode of the run.
     #[serde(rename = "in")]
     pub mode: Mode,
@@ -139,6 +143,7 @@ impl Trace {
             explode: env!("CARGO_PKG_VERSION").to_owned(),
             versions: origin.versions.clone(),
             target: plan.target.clone(),
+            test: None,
             mode: plan.mode,
             stack: origin.stack.clone(),
             checker: plan.checker.clone(),

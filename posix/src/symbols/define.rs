@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use crate::descriptors::{self, Description};
 use crate::folder::{PREFIX, StoreFiles};
 use crate::owner::Home;
+use crate::refusal::refuse_with;
 use crate::walk::{ROOT, Route};
 
 /// The answer to a call. `None` if the call is not for simulated files.
@@ -202,7 +203,11 @@ pub unsafe fn place(directory: c_int, path: *const c_char) -> Option<Place> {
         }
         let home = Home::current()?;
         home.refuse_if_ended();
-        return Some(Place { home, route: route(ROOT, below) });
+        let route = match bytes.strip_prefix(home.prefix.as_bytes()) {
+            Some(below) if below.is_empty() || below.starts_with(b"/") => route(ROOT, below),
+            _ => Err(outside(&home, bytes)),
+        };
+        return Some(Place { home, route });
     }
     if bytes.starts_with(b"/") || directory == libc::AT_FDCWD {
         return None;
@@ -212,6 +217,13 @@ pub unsafe fn place(directory: c_int, path: *const c_char) -> Option<Place> {
     let route = start
         .and_then(|start| if bytes.is_empty() { Err(Errno::ENOENT) } else { route(start, bytes) });
     Some(Place { home: open.home.clone(), route })
+}
+
+/// Refuses a path that is not below the folder of a mount.
+fn outside(home: &Home, path: &[u8]) -> Errno {
+    let path = String::from_utf8_lossy(path);
+    let text = format!("the node uses {path}; on its host only {} exists", home.prefix);
+    refuse_with(home, text, Errno::ENOENT)
 }
 
 fn route(start: u32, path: &[u8]) -> Result<Route> {

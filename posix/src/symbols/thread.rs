@@ -7,10 +7,15 @@ use nix::errno::Errno;
 
 use super::define::{Address, RealFunction};
 use crate::owner::Home;
+use crate::refusal::refuse_with;
 
 type Routine = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Create =
     unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
+
+/// The text for a thread where only one may run.
+const THREAD: &str = "the node starts a thread, which explode cannot order; a handler does its \
+                      work before it returns";
 
 /// A thread that is to be started.
 struct Start {
@@ -39,6 +44,9 @@ unsafe extern "C" fn pthread_create(
         // SAFETY: The arguments are those of the call of C.
         return unsafe { create(thread, attributes, routine, argument) };
     };
+    if home.refuses_threads() {
+        return refuse_with(&home, THREAD.to_owned(), Errno::EAGAIN) as c_int;
+    }
     home.threads.starts();
     let start = Box::into_raw(Box::new(Start { home, routine, argument }));
     // SAFETY: The arguments are those of the call of C, and `begin` takes the box.

@@ -73,7 +73,8 @@ impl Tree {
             .filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
         let highest =
             used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
-        Ok(Tree { storage, base, granule, inodes, next: highest + 1, noted, journal })
+        let (next, write_back_fails) = (highest + 1, false);
+        Ok(Tree { storage, base, granule, inodes, next, noted, journal, write_back_fails })
     }
 }
 

@@ -75,6 +75,16 @@ impl SimFiles {
         self
     }
 
+    /// Makes a call that syncs, whose writes fail on the medium under the model `posix`. As on
+    /// Linux its files count as written from then on: a crash may lose what they held, also after a
+    /// later sync that works. The caller of the system gets `EIO`.
+    pub fn write_back_fails<T>(&self, call: impl FnOnce(&SimFiles) -> T) -> T {
+        self.0.borrow_mut().tree.write_back_fails = true;
+        let done = call(self);
+        self.0.borrow_mut().tree.write_back_fails = false;
+        done
+    }
+
     /// Returns the devices of the file system.
     pub fn storage(&self) -> Storage {
         self.0.borrow().tree.storage.clone()

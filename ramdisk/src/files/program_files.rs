@@ -3,6 +3,8 @@
 
 use std::time::SystemTime;
 
+use nix::errno::Errno;
+
 use super::access::Access;
 use super::call::{FsCall, NAMELESS, WriteMethod};
 use super::clock::{FileClock, FileTimes};
@@ -15,6 +17,11 @@ pub trait CallRecorder {
     fn is_on(&self) -> bool;
     /// Makes a call and records it. `make` returns its result.
     fn record(&self, call: FsCall, make: &mut dyn FnMut() -> Result<()>);
+    /// Returns the error of the next call that changes or syncs files, which asks once. A call that
+    /// fails changes nothing, but for a sync ([`SimFiles::write_back_fails`]). `None` if it works.
+    fn error_of_next(&self) -> Option<Errno> {
+        None
+    }
 }
 
 /// Simulated files of a program.
@@ -73,6 +80,29 @@ impl ProgramFiles {
 
     /// Makes a call that is recorded. `text` is called only if calls are recorded.
     fn call<T>(
+        &self,
+        text: impl FnOnce() -> FsCall,
+        make: impl FnOnce(&SimFiles) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(errno) = self.recorder.error_of_next() {
+            return Err(errno);
+        }
+        self.record(text, make)
+    }
+
+    /// Makes a call that syncs, and records it. If it fails, so does the write of what it syncs.
+    fn sync_call(
+        &self,
+        text: impl FnOnce() -> FsCall,
+        make: impl FnOnce(&SimFiles) -> Result<()>,
+    ) -> Result<()> {
+        match self.recorder.error_of_next() {
+            Some(errno) => self.files.write_back_fails(make).and(Err(errno)),
+            None => self.record(text, make),
+        }
+    }
+
+    fn record<T>(
         &self,
         text: impl FnOnce() -> FsCall,
         make: impl FnOnce(&SimFiles) -> Result<T>,
@@ -312,7 +342,7 @@ impl ProgramFiles {
                 (true, false) => FsCall::Fsync { path },
             }
         };
-        self.call(text, |files| files.sync_node(number, data_only))
+        self.sync_call(text, |files| files.sync_node(number, data_only))
     }
 
     /// Makes everything durable, by the call sync(2) or syncfs(2).
@@ -320,7 +350,7 @@ impl ProgramFiles {
     /// # Errors
     /// None for simulated files.
     pub fn sync_all(&self, call: FsCall) -> Result<()> {
-        self.call(|| call, |files| files.sync())
+        self.sync_call(|| call, |files| files.sync())
     }
 
     /// Changes a range of an open file: `offset` and length in bytes.

@@ -41,6 +41,8 @@ pub struct Tree {
     pub(super) noted: bool,
     /// The journal of a model that orders changes. `None` for the model `posix`.
     pub(super) journal: Option<FileJournal>,
+    /// True while the writes of syncs fail.
+    pub(super) write_back_fails: bool,
 }
 
 /// The end of a path: a name in a directory that leads to an inode or nowhere.
@@ -219,7 +221,10 @@ impl Tree {
         self.write_back(number, dirty);
         if let InodeBody::Directory(directory) = &mut self.inode_mut(number).body {
             let removed = std::mem::take(&mut directory.removed);
-            self.settle(number, removed);
+            // A name whose removal was not written may come back, also after a later sync.
+            if !self.write_back_fails {
+                self.settle(number, removed);
+            }
         }
     }
 
@@ -239,10 +244,12 @@ impl Tree {
             self.storage.read(device, run.start * SECTOR_BYTES as u64, &mut bytes);
             let id =
                 self.storage.submit(device, run.start, Payload::Data(bytes.into()), Flags::NONE);
+            self.storage.complete(id, self.write_back_fails);
+        }
+        if !self.write_back_fails {
+            let id = self.storage.flush(device);
             self.storage.complete(id, false);
         }
-        let id = self.storage.flush(device);
-        self.storage.complete(id, false);
     }
 
     /// Syncs through the journal. Once it has no change that a crash can lose, no removed name can
