@@ -325,7 +325,7 @@ fn add_faults(registry: &Registry, plan: &mut Plan, faults: &str) -> Result<(), 
         )));
     }
     plan.checker_options =
-        std::mem::take(&mut plan.checker_options).with(fault::OPTION, faults.into());
+        std::mem::take(&mut plan.checker_options).with(fault::OPTION, faults);
     Ok(())
 }
 
