@@ -324,8 +324,7 @@ fn add_faults(registry: &Registry, plan: &mut Plan, faults: &str) -> Result<(), 
              omit it"
         )));
     }
-    plan.checker_options =
-        std::mem::take(&mut plan.checker_options).with(fault::OPTION, faults.into());
+    plan.checker_options = std::mem::take(&mut plan.checker_options).with(fault::OPTION, faults);
     Ok(())
 }
 
