@@ -3,8 +3,8 @@
 //!
 //! Code inside of [`Isolation::enter`] reads the time that was set. Random numbers come from a
 //! seed: those of `getrandom`, and so the keys of a `HashMap` of a new thread, and generators that
-//! are seeded by the machine. A wait of the thread while it is parked returns at once; when it would
-//! have ended is noted. Starting a thread and waiting in real time are refused and noted.
+//! are seeded by the machine. A wait of the thread while it is parked returns at once, and its end
+//! is noted. Starting a thread and waiting in real time are refused and noted.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_long, c_void};

@@ -1,10 +1,11 @@
-//! What tasks may do on their host.
+//! A node of tasks, and the host as its tasks use it.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
+use std::fmt::{self, Debug};
+use std::future::Future;
 use std::marker::PhantomData;
 use std::rc::{Rc, Weak};
 use std::thread::{self, ThreadId};
@@ -13,11 +14,10 @@ use explode_ramdisk::Storage;
 use explode_ramdisk::files::Files;
 use tokio::sync::oneshot;
 
-use super::AsyncNode;
 use super::wire::{RequestId, Wire};
 use crate::clock::Time;
 use crate::disk::HostDisk;
-use crate::node::{CallId, Full, NodeId};
+use crate::node::{CallId, Full, Handled, NodeId};
 
 thread_local! {
     /// The hosts of the walk that runs in this thread.
@@ -28,6 +28,64 @@ thread_local! {
 struct Known {
     state: Weak<dyn Any>,
     files: Rc<dyn Files>,
+}
+
+/// A node whose code is tasks of tokio.
+///
+/// All tasks of a host run in one thread, and the thread's clock and random numbers are those of
+/// the host: those of `std` and of tokio as well. Tasks may use all of tokio but threads, files and
+/// sockets. What is in memory is lost in a crash.
+pub trait AsyncNode: Sized + 'static {
+    /// A message between nodes.
+    type Msg: Clone + Debug + 'static;
+    /// A call of a client.
+    type Call: Clone + Debug + 'static;
+    /// The reply to a call.
+    type Reply: Clone + Debug + 'static;
+
+    /// Starts the node on its host: for the first time, and after every crash. Messages and calls
+    /// wait until it is done.
+    ///
+    /// # Errors
+    /// The node cannot start. That is a finding, unless a call on a file was made to fail.
+    fn open(host: AsyncHost<Self>) -> impl Future<Output = Handled<Self>> + 'static;
+
+    /// Receives a message of [`AsyncHost::send`], in a task of its own.
+    ///
+    /// # Errors
+    /// Any error is a finding, unless a call on a file was made to fail. Then the node crashes.
+    fn on_message(
+        self: Rc<Self>,
+        _from: NodeId,
+        _msg: Self::Msg,
+    ) -> impl Future<Output = Handled> + 'static {
+        async { Ok(()) }
+    }
+
+    /// Answers a message of [`AsyncHost::request`], in a task of its own.
+    ///
+    /// # Errors
+    /// Those of [`on_message`](AsyncNode::on_message).
+    fn on_request(
+        self: Rc<Self>,
+        _from: NodeId,
+        msg: Self::Msg,
+    ) -> impl Future<Output = Handled<Self::Msg>> + 'static {
+        async move { Err(format!("on_request is missing, and {msg:?} wants an answer").into()) }
+    }
+
+    /// Receives the call of a client, in a task of its own. The node answers with
+    /// [`AsyncHost::reply`], here or later.
+    ///
+    /// # Errors
+    /// Those of [`on_message`](AsyncNode::on_message).
+    fn on_call(
+        self: Rc<Self>,
+        _call: CallId,
+        _what: Self::Call,
+    ) -> impl Future<Output = Handled> + 'static {
+        async { Ok(()) }
+    }
 }
 
 /// The host of tasks. All its handles are alike, and may be kept and sent to other tasks. After a
@@ -85,7 +143,7 @@ pub(super) struct HostState<A: AsyncNode> {
     pub failed: RefCell<Option<Box<dyn Error>>>,
     /// The node, when it is open.
     pub node: OnceCell<Rc<A>>,
-    /// What waits until the node is open.
+    /// The work that waits until the node is open.
     pub early: RefCell<Vec<Work<A>>>,
 }
 

@@ -8,7 +8,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `wire.rs` | messages, requests and their answers |
-//! | `host.rs` | what tasks may do on their host |
+//! | `host.rs` | a node of tasks, and what tasks may do on their host |
 //! | `runtime.rs` | the runtime of a host, run until its tasks wait |
 //! | `node.rs` | tasks as a node of the world |
 //!
@@ -60,70 +60,6 @@ mod node;
 mod runtime;
 mod wire;
 
-use std::fmt::Debug;
-use std::future::Future;
-use std::rc::Rc;
-
-pub use host::{AsyncHost, LinkBroken};
+pub use host::{AsyncHost, AsyncNode, LinkBroken};
 pub use node::{Tasks, async_cluster};
 pub use wire::Wire;
-
-use crate::node::{CallId, Handled, NodeId};
-
-/// A node whose code is tasks of tokio.
-///
-/// All tasks of a host run in one thread, and the thread's clock and random numbers are those of
-/// the host: those of `std` and of tokio as well. Tasks may use all of tokio but threads, files and
-/// sockets. What is in memory is lost in a crash.
-pub trait AsyncNode: Sized + 'static {
-    /// A message between nodes.
-    type Msg: Clone + Debug + 'static;
-    /// A call of a client.
-    type Call: Clone + Debug + 'static;
-    /// The reply to a call.
-    type Reply: Clone + Debug + 'static;
-
-    /// Starts the node on its host: for the first time, and after every crash. Messages and calls
-    /// wait until it is done.
-    ///
-    /// # Errors
-    /// The node cannot start. That is a finding, unless a call on a file was made to fail.
-    fn open(host: AsyncHost<Self>) -> impl Future<Output = Handled<Self>> + 'static;
-
-    /// Receives a message of [`AsyncHost::send`], in a task of its own.
-    ///
-    /// # Errors
-    /// Any error is a finding, unless a call on a file was made to fail. Then the node crashes.
-    fn on_message(
-        self: Rc<Self>,
-        _from: NodeId,
-        _msg: Self::Msg,
-    ) -> impl Future<Output = Handled> + 'static {
-        async { Ok(()) }
-    }
-
-    /// Answers a message of [`AsyncHost::request`], in a task of its own.
-    ///
-    /// # Errors
-    /// Those of [`on_message`](AsyncNode::on_message).
-    fn on_request(
-        self: Rc<Self>,
-        _from: NodeId,
-        msg: Self::Msg,
-    ) -> impl Future<Output = Handled<Self::Msg>> + 'static {
-        async move { Err(format!("on_request is missing, and {msg:?} wants an answer").into()) }
-    }
-
-    /// Receives the call of a client, in a task of its own. The node answers with
-    /// [`AsyncHost::reply`], here or later.
-    ///
-    /// # Errors
-    /// Those of [`on_message`](AsyncNode::on_message).
-    fn on_call(
-        self: Rc<Self>,
-        _call: CallId,
-        _what: Self::Call,
-    ) -> impl Future<Output = Handled> + 'static {
-        async { Ok(()) }
-    }
-}

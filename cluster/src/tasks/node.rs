@@ -10,8 +10,7 @@ use explode_posix::isolation_arrives;
 use explode_runtime::base::take_panic_message;
 use tokio::task::{LocalSet, spawn_local};
 
-use super::AsyncNode;
-use super::host::{AsyncHost, Done, HostState, Work};
+use super::host::{AsyncHost, AsyncNode, Done, HostState, Work};
 use super::runtime::{HostRuntime, Idle};
 use super::wire::Wire;
 use crate::clock::{Timing, ms};

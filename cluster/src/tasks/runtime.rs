@@ -32,7 +32,7 @@ pub(super) struct HostRuntime {
 /// The state of a runtime whose tasks all wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idle {
-    /// Nothing happens until something arrives.
+    /// All tasks wait until something arrives.
     Waits,
     /// The next timer is due at this time.
     Until(Duration),
