@@ -185,6 +185,7 @@ impl Ordered {
             explode: env!("CARGO_PKG_VERSION").to_owned(),
             versions: [("explode".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
             target: self.name.to_owned(),
+            test: None,
             mode: Mode::Here,
             stack: plan.stack,
             checker: plan.checker,
