@@ -127,7 +127,8 @@ fn a_trace_of_a_test_is_replayed_by_its_test() {
             "\"target\": \"paxos+last-promise\"",
             "\"target\": \"mine\",\n  \"test\": \"it works\"",
         )
-        .replace("\"checker\": \"paxos+last-promise\"", "\"checker\": \"mine\"");
+        .replace("\"checker\": \"paxos+last-promise\"", "\"checker\": \"mine\"")
+        .replace("\"signature\": \"paxos+last-promise/", "\"signature\": \"mine/");
     std::fs::write(&path, of_test).unwrap();
     let command = format!("EXPLODE_REPLAY={} cargo test -- --exact 'it works'", path.display());
     explode_in(folder.path(), ["replay", &trace])

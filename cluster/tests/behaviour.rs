@@ -146,7 +146,8 @@ fn clusters_of_one_name_have_traces_of_their_own() {
     let (one, other) = (trace_in("one_test"), trace_in("another_test"));
     assert_ne!(one, other);
     for path in [one, other] {
-        assert!(explode_runtime::trace::Trace::read(path.as_ref()).is_ok(), "{path}");
+        let trace = explode_runtime::trace::Trace::read(path.as_ref()).unwrap();
+        assert!(trace.test.is_some_and(|test| !test.is_empty()), "{path}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! The image of a guest: its hash, the packages of its programs, and the packages that the guest has
-//! besides it. The host that boots the guest writes this file.
+//! The image of a guest: its hash, the packages of its programs, and the packages that the guest
+//! has besides it. The host that boots the guest writes this file.
 
 use std::collections::BTreeMap;
 use std::io;
