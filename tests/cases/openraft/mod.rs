@@ -32,7 +32,7 @@ const WALKS: u32 = 100;
 /// The name of the walks that have tested anything.
 const ACKNOWLEDGED: &str = "a write was acknowledged";
 
-/// Seven hosts. The network loses 2 messages of 100, and their latencies are drawn.
+/// Seven hosts. Up to 16 messages of a walk are lost, about 4 of 100. Latencies are drawn.
 fn seven(seed: u64) -> Cluster<Tasks<Server>> {
     let latencies = [1, 2, 5, 10, 20, 50, 100].map(ms).to_vec();
     async_cluster::<Server>("openraft", 7)
