@@ -25,22 +25,26 @@ pub struct FirstFinding {
 }
 
 impl<N: Node> Cluster<N> {
-    /// Searches by weighted walks in this thread, up to the first finding. The finding is run
-    /// twice, and not minimised. Returns `None` if `most` walks find nothing.
+    /// Searches by weighted walks in this thread, up to the first finding that is wanted. The
+    /// finding is run twice, and not minimised. Returns `None` if `most` walks have none.
     ///
     /// # Panics
     /// If `most` is 0.
     ///
     /// # Errors
     /// The nodes are not deterministic, or the run could not be made.
-    pub fn first_finding(self, most: u32) -> Result<Option<FirstFinding>, String> {
+    pub fn first_finding(
+        self,
+        most: u32,
+        wanted: impl Fn(&Violation) -> bool,
+    ) -> Result<Option<FirstFinding>, String> {
         assert!(most > 0, "a search of 0 walks finds nothing");
         let (registry, plan) = self.test(walks(most.into()))?;
         let system = open(&registry, &plan, &InProcess).map_err(|error| error.to_string())?;
         let policy = Policy::Weighted { seed: plan.settings.seed, walk: 0 };
         let (mutates, further_walks) = (plan.settings.depth, most - 1);
         let unit = Unit { mutates, policy, further_walks, ..Unit::default() };
-        let mut search = Search::default();
+        let mut search = Search { wanted: &wanted, walks: 0, first: None, broken: None };
         system.run(&unit, &mut search);
         match search.broken {
             Some(broken) => Err(broken.message),
@@ -50,14 +54,14 @@ impl<N: Node> Cluster<N> {
 }
 
 /// The walks so far.
-#[derive(Default)]
-struct Search {
+struct Search<'a> {
+    wanted: &'a dyn Fn(&Violation) -> bool,
     walks: u64,
     first: Option<FirstFinding>,
     broken: Option<Broken>,
 }
 
-impl WalkHooks for Search {
+impl WalkHooks for Search<'_> {
     fn wants_choices(&self) -> bool {
         false
     }
@@ -68,7 +72,8 @@ impl WalkHooks for Search {
         self.walks += 1;
         let (walks, steps) = (self.walks, walk.steps);
         let found = |(violation, _)| FirstFinding { walks, steps, violation };
-        self.first = walk.violation.map(found);
+        let wanted = walk.violation.filter(|(violation, _)| (self.wanted)(violation));
+        self.first = wanted.map(found);
         self.first.is_none() && self.broken.is_none()
     }
 
@@ -77,7 +82,7 @@ impl WalkHooks for Search {
     }
 }
 
-impl UnitHooks for Search {
+impl UnitHooks for Search<'_> {
     fn walks(&mut self) -> Option<&mut dyn WalkHooks> {
         Some(self)
     }

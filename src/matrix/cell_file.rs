@@ -173,16 +173,7 @@ mod tests {
             let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
             assert!(!row.guest.is_empty());
             let column = Column::named(&registry, "synced").unwrap();
-            let grid = Grid {
-                systems: vec![row.clone()],
-                checks: vec![column.clone()],
-                mode: None,
-                budget_ms: None,
-                cell_ms: None,
-                deadline_ms: 1,
-                seed: 0,
-                tag: None,
-            };
+            let grid = Grid::of_cell(&row, &column);
             let cell = CellFile::new(&registry, &grid, &row, &column).unwrap();
             let without = cell.without_flushes().unwrap();
             for file in [cell.file(), without.file(), cell.on_few_disks().file()] {

@@ -191,6 +191,23 @@ impl Grid {
     }
 }
 
+#[cfg(test)]
+impl Grid {
+    /// Returns a grid of one cell, without limits.
+    pub fn of_cell(row: &Row, column: &Column) -> Grid {
+        Grid {
+            systems: vec![row.clone()],
+            checks: vec![column.clone()],
+            mode: None,
+            budget_ms: None,
+            cell_ms: None,
+            deadline_ms: 1,
+            seed: 0,
+            tag: None,
+        }
+    }
+}
+
 impl Row {
     /// Returns the system of this name: the layers of a stack file, a row of the registry or of a
     /// family, or a component with the stack that it needs.

@@ -292,16 +292,7 @@ mod tests {
             line,
             "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 in hfs_find"
         );
-        let grid = Grid {
-            systems: vec![row],
-            checks: vec![check],
-            mode: None,
-            budget_ms: None,
-            cell_ms: None,
-            deadline_ms: 1,
-            seed: 0,
-            tag: None,
-        };
+        let grid = Grid::of_cell(&row, &check);
         let cells = [cell.clone()];
         let none = Conclusions { faults: &[], safe: &[], not_tried: &[] };
         let table = table(&grid, &cells, none, &Paste::new("explode"), Path::new("m")).join("\n");

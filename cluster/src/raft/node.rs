@@ -7,7 +7,9 @@ use raft::storage::MemStorage;
 use raft::{Config, RawNode, StateRole};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::entry::{applied, decoded, encoded};
 use super::log::RaftLog;
+use super::ready::{Wanted, raw_node, work_off};
 use crate::client::{MapCall, MapReply};
 use crate::clock::ms;
 use crate::node::{CallId, Handled, Host, Node, NodeId, Timer};
@@ -20,13 +22,15 @@ pub const NOTHING_UNSYNCED: u8 = 0;
 pub const VOTES_UNSYNCED: u8 = 1;
 /// Entries are not synced before they are acknowledged.
 pub const ENTRIES_UNSYNCED: u8 = 2;
+/// Everything is synced, whatever raft asks for.
+pub const ALWAYS_SYNCED: u8 = 3;
 
 /// A node with a map. `BUG` says what is not synced.
 pub struct RaftMap<const BUG: u8> {
     raw: RawNode<MemStorage>,
     log: RaftLog,
     map: BTreeMap<u64, u64>,
-    waiting: BTreeSet<u32>,
+    waiting: BTreeSet<CallId>,
 }
 
 impl<const BUG: u8> RaftMap<BUG> {
@@ -40,64 +44,26 @@ impl<const BUG: u8> RaftMap<BUG> {
         &self.map
     }
 
-    /// Does what raft asks for: sends, stores, syncs, applies.
+    /// Does what raft asks for, and tells who leads.
     fn ready(&mut self, host: &mut Host<'_, Self>) -> Handled {
+        let syncs = |must: bool, entries: &[Entry]| match BUG {
+            VOTES_UNSYNCED => must && !entries.is_empty(),
+            ENTRIES_UNSYNCED => must && entries.is_empty(),
+            ALWAYS_SYNCED => true,
+            _ => must,
+        };
         while self.raw.has_ready() {
-            let mut ready = self.raw.ready();
-            send(ready.take_messages(), host);
-            self.apply(ready.take_committed_entries(), host);
-            let entries = ready.take_entries();
-            for entry in &entries {
-                self.log.add_entry(entry)?;
-            }
-            self.raw.mut_store().wl().append(&entries)?;
-            if let Some(state) = ready.hs() {
-                self.log.add_state(state)?;
-                self.raw.mut_store().wl().set_hardstate(state.clone());
-            }
-            let is_forgotten = match BUG {
-                VOTES_UNSYNCED => entries.is_empty(),
-                ENTRIES_UNSYNCED => !entries.is_empty(),
-                _ => false,
-            };
-            if ready.must_sync() && !is_forgotten {
-                self.log.sync()?;
-            }
-            send(ready.take_persisted_messages(), host);
-            let mut light = self.raw.advance(ready);
-            if let Some(commit) = light.commit_index() {
-                self.raw.mut_store().wl().mut_hard_state().commit = commit;
-            }
-            send(light.take_messages(), host);
-            self.apply(light.take_committed_entries(), host);
-            self.raw.advance_apply();
+            let (map, waiting) = (&mut self.map, &mut self.waiting);
+            work_off(&mut self.raw, &mut self.log, syncs, |wanted| match wanted {
+                Wanted::Sent(messages) => send(messages, host),
+                Wanted::Applied(entries) => apply(entries, map, waiting, host),
+            })?;
         }
         if self.is_leader() {
             let term = self.raw.raft.term;
             host.fact("leader", &[term, u64::from(host.id().0)]);
         }
         Ok(())
-    }
-
-    fn apply(&mut self, entries: Vec<Entry>, host: &mut Host<'_, Self>) {
-        for entry in entries {
-            host.fact("applied", &[entry.index, entry.term, xxh3_64(&entry.data)]);
-            let Some((call, what)) = decoded(&entry.data) else { continue };
-            let reply = match what {
-                MapCall::Get(key) => MapReply::Value(self.map.get(&key).copied()),
-                MapCall::Put(key, value) => {
-                    self.map.insert(key, value);
-                    MapReply::Done
-                }
-                MapCall::Remove(key) => {
-                    self.map.remove(&key);
-                    MapReply::Done
-                }
-            };
-            if self.waiting.remove(&call) {
-                host.reply(CallId(call), reply);
-            }
-        }
     }
 }
 
@@ -109,26 +75,20 @@ fn send<const BUG: u8>(messages: Vec<Message>, host: &mut Host<'_, RaftMap<BUG>>
     }
 }
 
-/// Returns an entry's data: the call's number, and the call.
-fn encoded(call: CallId, what: MapCall) -> Vec<u8> {
-    let (kind, key, value) = match what {
-        MapCall::Get(key) => (0, key, 0),
-        MapCall::Put(key, value) => (1, key, value),
-        MapCall::Remove(key) => (2, key, 0),
-    };
-    [u64::from(call.0), kind, key, value].map(u64::to_le_bytes).concat()
-}
-
-/// Returns the call of an entry. `None` for an entry without data.
-fn decoded(data: &[u8]) -> Option<(u32, MapCall)> {
-    let word = |at: usize| Some(u64::from_le_bytes(data.get(at..at + 8)?.try_into().ok()?));
-    let (call, kind, key, value) = (word(0)?, word(8)?, word(16)?, word(24)?);
-    let what = match kind {
-        0 => MapCall::Get(key),
-        1 => MapCall::Put(key, value),
-        _ => MapCall::Remove(key),
-    };
-    Some((call as u32, what))
+fn apply<const BUG: u8>(
+    entries: Vec<Entry>,
+    map: &mut BTreeMap<u64, u64>,
+    waiting: &mut BTreeSet<CallId>,
+    host: &mut Host<'_, RaftMap<BUG>>,
+) {
+    for entry in entries {
+        host.fact("applied", &[entry.index, entry.term, xxh3_64(&entry.data)]);
+        let Some((call, what)) = decoded(&entry.data) else { continue };
+        let reply = applied(map, what);
+        if waiting.remove(&call) {
+            host.reply(call, reply);
+        }
+    }
 }
 
 fn config(id: NodeId) -> Config {
@@ -155,8 +115,7 @@ impl<const BUG: u8> Node for RaftMap<BUG> {
         let store = MemStorage::new_with_conf_state((voters, Vec::new()));
         store.wl().append(&entries)?;
         store.wl().set_hardstate(state);
-        let quiet = slog::Logger::root(slog::Discard, slog::o!());
-        let raw = RawNode::new(&config(host.id()), store, &quiet)?;
+        let raw = raw_node(&config(host.id()), store)?;
         host.timer(TICK, ms(100));
         Ok(RaftMap { raw, log, map: BTreeMap::new(), waiting: BTreeSet::new() })
     }
@@ -178,7 +137,7 @@ impl<const BUG: u8> Node for RaftMap<BUG> {
             host.refuse(call);
             return Ok(());
         }
-        self.waiting.insert(call.0);
+        self.waiting.insert(call);
         self.ready(host)
     }
 }

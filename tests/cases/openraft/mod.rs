@@ -10,10 +10,11 @@
 mod log;
 mod machine;
 mod network;
+#[path = "../shared/search.rs"]
+mod search;
 mod server;
 
 use std::io::Cursor;
-use std::time::Instant;
 
 use explode_cluster::cluster::Cluster;
 use explode_cluster::prelude::*;
@@ -25,8 +26,6 @@ openraft::declare_raft_types!(
     pub Types: D = u64, R = (), Node = openraft::EmptyNode,
 );
 
-/// The seeds of the searches.
-const SEEDS: u64 = 20;
 /// The number of walks of each search.
 const WALKS: u32 = 100;
 /// The name of the walks that have tested anything.
@@ -56,39 +55,14 @@ fn has(node: &Tasks<Server>, value: u64) -> bool {
     node.node().is_some_and(|server| server.log.has(value))
 }
 
-/// Asserts that a search with each seed finds an acknowledged write without a quorum. Prints how
-/// many walks that took.
+/// Asserts that a search with each seed finds an acknowledged write without a quorum.
 #[allow(dead_code, reason = "a case calls it or the other one")]
 pub fn found(name: &str) {
-    let begun = Instant::now();
-    let mut walks_of: Vec<u64> = (0..SEEDS).map(walks_until_found).collect();
-    let seconds = begun.elapsed().as_secs();
-    walks_of.sort_unstable();
-    let (median, worst) = (walks_of[walks_of.len() / 2], walks_of[walks_of.len() - 1]);
-    println!("| {name} | found with {SEEDS} of {SEEDS} seeds | {median} | {worst} | {seconds} |");
+    search::found(name, WALKS, "acknowledged", seven);
 }
 
-/// Returns the number of walks of a search with this seed until it finds the bug.
-#[allow(dead_code, reason = "a case may not call it")]
-fn walks_until_found(seed: u64) -> u64 {
-    let first = seven(seed).first_finding(WALKS).unwrap_or_else(|error| panic!("{error}"));
-    let first = first.unwrap_or_else(|| panic!("seed {seed}: not found in {WALKS} walks"));
-    assert!(first.violation.promise.contains("acknowledged"), "{first:?}");
-    first.walks
-}
-
-/// Asserts that no search finds anything, and that writes were acknowledged in most walks.
+/// Asserts that no search finds anything.
 #[allow(dead_code, reason = "a case calls it or the other one")]
 pub fn clean(name: &str) {
-    let begun = Instant::now();
-    for seed in 0..SEEDS {
-        let summary = seven(seed).run(walks(WALKS.into()));
-        let tallies = summary.tallies.iter().flat_map(|group| &group.tallies);
-        let acknowledged = tallies.filter(|(name, _)| name == ACKNOWLEDGED);
-        let count = acknowledged.map(|(_, count)| count.to_string()).collect::<String>();
-        let count: u32 = count.parse().expect("it is counted");
-        assert!(count > WALKS * 9 / 10, "a write was acknowledged in {count} walks of {WALKS}");
-    }
-    let seconds = begun.elapsed().as_secs();
-    println!("| {name} | clean with {SEEDS} of {SEEDS} seeds | {WALKS} | {WALKS} | {seconds} |");
+    search::clean(name, WALKS, (ACKNOWLEDGED, WALKS * 9 / 10), seven);
 }

@@ -1,29 +1,16 @@
-//! raft 0.6.0 asks for a sync of new entries: nothing is lost with the budget that finds the bug of
+//! raft 0.6.0 asks for a sync of new entries: nothing is lost in the walks that find the bug of
 //! 0.6.0-alpha.
 
-#[path = "../../../../cluster/tests/common/mod.rs"]
-mod common;
+#[path = "../../shared/search.rs"]
+mod search;
 
-use std::time::Instant;
+use raft_case::map::{NOTHING_UNSYNCED, raft_map};
 
-use explode_cluster::prelude::*;
-use raft_case::RaftMap;
-use raft_case::map::{SEEDS, WALKS, map};
-
-const VERSION: &str = "0.6.0";
+/// The number of walks of a search.
+const WALKS: u32 = 200;
 
 #[test]
 fn nothing_is_lost() {
-    let begun = Instant::now();
-    let mut crashes = 0;
-    for seed in 0..SEEDS {
-        let ran = common::run_with(map::<RaftMap>(VERSION, seed), walks(WALKS), 1);
-        assert!(ran.found.is_empty() && ran.broken.is_empty(), "seed {seed}: {ran:?}");
-        crashes += ran.tally("crashes", "crashes");
-    }
-    let seconds = begun.elapsed().as_secs();
-    println!(
-        "| raft {VERSION} | clean with {SEEDS} of {SEEDS} seeds, {crashes} crashes | {WALKS} | \
-         {WALKS} | {seconds} |"
-    );
+    let obeys = |seed| raft_map::<NOTHING_UNSYNCED>("raft").version("raft", "0.6.0").seed(seed);
+    search::clean("raft 0.6.0", WALKS, ("a leader crashed", WALKS / 4), obeys);
 }

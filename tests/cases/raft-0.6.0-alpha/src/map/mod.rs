@@ -1,0 +1,14 @@
+//! The files of explode-cluster, but for what depends on the version of the crate `raft`.
+
+#[path = "../../../../../cluster/src/raft/entry.rs"]
+mod entry;
+#[path = "../../../../../cluster/src/raft/log.rs"]
+mod log;
+#[path = "../../../../../cluster/src/raft/map.rs"]
+mod map;
+#[path = "../../../../../cluster/src/raft/node.rs"]
+mod node;
+mod ready;
+
+pub use map::raft_map;
+pub use node::{ALWAYS_SYNCED, NOTHING_UNSYNCED};
