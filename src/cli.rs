@@ -272,7 +272,8 @@ pub struct MergeArgs {
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Targets, stack files (*.toml), or, with --stack, checkers. `explode list` lists them.
+    /// Targets, stack files (*.toml), or, with --stack, checkers; `cluster` for all clusters.
+    /// `explode list` lists them.
     #[arg(required = true)]
     pub targets: Vec<String>,
     #[command(flatten)]

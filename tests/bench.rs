@@ -76,6 +76,28 @@ fn each_value_is_measured_on_each_target_with_the_component() {
     );
 }
 
+/// `cluster` stands for the clusters without seeded bugs. Only raft has a loop by hand.
+#[test]
+fn walks_of_clusters_are_measured_beside_a_loop_by_hand() {
+    let lines = bench("cluster");
+    let names: Vec<&Value> = lines.iter().map(|line| &line["target"]).collect();
+    assert_eq!(names, [&json!("paxos"), &json!("raft")]);
+    for line in &lines {
+        assert_eq!((&line["type"], &line["walks"]), (&json!("walks"), &json!(64)), "{line}");
+        assert!(line["rounds"].as_u64().is_some_and(|rounds| rounds >= 15), "{line}");
+        let has = line["target"] == "raft";
+        for key in ["by_hand_ns", "by_hand_crashes", "by_hand_replies", "share"] {
+            assert_eq!(is_time(&line[key]), has, "{key}: {line}");
+        }
+    }
+    let raft = &lines[1];
+    let number = |key: &str| raft[key].as_f64().expect("it is a number");
+    assert_eq!(number("steps"), 150.0);
+    // A walk and one by hand do the same work.
+    assert!((number("crashes") - number("by_hand_crashes")).abs() < 0.5, "{raft}");
+    assert!(number("replies") > 1.0 && number("by_hand_replies") > 1.0, "{raft}");
+}
+
 #[test]
 fn text_output_has_rates() {
     let text = explode(["bench", "fs-sync", "--checks", "2"]).expect(0).out;
@@ -96,6 +118,7 @@ fn impossible_measurements_are_refused() {
     refused("", &["<TARGETS>"]);
     refused("fs-sink", &["unknown target 'fs-sink'", "did you mean 'fs-sync'?"]);
     refused("fs-sync --checks 1", &["--checks", "1"]);
+    refused("raft --in here", &["the walks of raft are measured in process", "leave out --in"]);
     refused(
         "fs-sync --checks 1000 --depth 1",
         &["fs-sync, 1 mutates deep,", "has 1000 disks", "use --checks 2"],

@@ -50,14 +50,17 @@
 //! - [`world`]: the state of all hosts, and a step
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
+//! - [`by_hand`]: loops without the engine that do the work of a target's walks
 //! - [`first`]: the first finding of a search
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
+//! - [`rates`]: how fast walks are
 //! - `targets`: the targets on clusters
 //! - [`prelude`]: the names that a cluster needs
 
 pub mod ask;
+pub mod by_hand;
 pub mod client;
 pub mod clock;
 pub mod cluster;
@@ -71,6 +74,7 @@ pub mod paxos;
 pub mod prelude;
 #[cfg(feature = "raft")]
 pub mod raft;
+pub mod rates;
 pub mod setup;
 pub mod system;
 mod targets;

@@ -1,21 +1,23 @@
 //! `explode bench`: measures how fast crash disks are checked, compared with a plain loop without
-//! explode over the same disks.
+//! explode over the same disks, and how fast walks of clusters are, compared with a loop by hand.
 
 mod measured;
 mod plans;
 mod render;
 
+use explode_cluster::rates::measure as measure_walks;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Backends as _;
 use explode_runtime::plan::Registry;
+use explode_runtime::unit::Systems;
 
 use crate::bench::{bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};
 use crate::guest::bench::BenchGuest;
 use crate::output;
 use measured::BenchMeasured;
-use plans::variants;
+use plans::{Variant, variants};
 
 /// Measures the targets one after the other, all in one guest or all in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
@@ -46,8 +48,16 @@ fn measure_all(
         guest.restore()?.iter().for_each(|restore| print(&BenchMeasured::Restore(restore)));
         guest.tracing()?.iter().for_each(|tracing| print(&BenchMeasured::Tracing(tracing)));
     } else {
+        let is_walked = |variant: &&Variant| Systems::has(registry, &variant.plan.checker);
+        for variant in variants.iter().filter(is_walked) {
+            let rates = measure_walks(registry, &variant.plan)?;
+            print(&BenchMeasured::Walks(variant, &rates));
+        }
+        if variants.iter().all(|variant| is_walked(&variant)) {
+            return Ok(());
+        }
         let backend = AllBackends.open(mode)?;
-        for variant in &variants {
+        for variant in variants.iter().filter(|variant| !is_walked(variant)) {
             print(&BenchMeasured::Checks(
                 variant,
                 &measure(registry, &variant.plan, &*backend, disks)?,

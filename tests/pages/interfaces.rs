@@ -229,8 +229,9 @@ fn outside(cell: &str) -> String {
 /// lines (in a guest: `tests/guest`).
 #[test]
 fn lines_of_bench_have_the_keys_of_the_page() {
-    let mut lines =
-        explode(["bench", "fs-sync", "--checks", "2", "--format", "jsonl"]).expect(0).json();
+    let mut lines = explode(["bench", "fs-sync", "paxos", "--checks", "2", "--format", "jsonl"])
+        .expect(0)
+        .json();
     let mut restore =
         serde_json::to_value(RestoreCost { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
     restore["type"] = "restore".into();

@@ -6,6 +6,7 @@
 
 mod calls;
 mod host_files;
+mod lagging;
 #[cfg(feature = "std-fs")]
 mod std_folder;
 
@@ -16,10 +17,12 @@ use explode_ramdisk::{Event, Image, Recording, SimFiles, Storage};
 use explode_runtime::base::StepError;
 use explode_runtime::crash::{LegalDisks, PieceName, names};
 use explode_runtime::writeset::{Atom, DeviceRules, WriteSet};
+use itertools::Itertools as _;
 use num_bigint::BigUint;
 
 pub use calls::{CallNote, FailingCalls, HostCalls};
 pub use host_files::HostFiles;
+use lagging::{LaggingWriteSet, apply};
 #[cfg(feature = "std-fs")]
 pub use std_folder::StdFolder;
 
@@ -28,7 +31,7 @@ pub use std_folder::StdFolder;
 pub struct HostDisk {
     storage: Storage,
     files: Rc<HostFiles>,
-    write_set: WriteSet,
+    write_set: LaggingWriteSet,
     rules: DeviceRules,
     #[cfg(feature = "std-fs")]
     folder: StdFolder,
@@ -75,7 +78,7 @@ impl HostDisk {
             #[cfg(feature = "std-fs")]
             folder: StdFolder::new(host, &files)?,
             files,
-            write_set: WriteSet::new(image, rules),
+            write_set: LaggingWriteSet::new(WriteSet::new(image, rules)),
             rules,
         })
     }
@@ -124,12 +127,12 @@ impl HostDisk {
         self.storage.take_log()
     }
 
-    /// Applies the events of a handler that has ended.
+    /// Adds the events of a handler that has ended.
     ///
     /// # Errors
     /// The log contradicts itself.
-    pub fn apply(&mut self, events: &[Event]) -> Result<(), StepError> {
-        apply(&mut self.write_set, events)
+    pub fn add(&self, events: Vec<Event>) -> Result<(), StepError> {
+        self.write_set.add(events)
     }
 
     /// Returns the moments at which a handler with these events can be cut, the end first, then in
@@ -143,7 +146,7 @@ impl HostDisk {
     /// # Errors
     /// The log contradicts itself.
     pub fn cuts(&self, events: &[Event], effects: &[usize]) -> Result<Vec<HandlerCut>, StepError> {
-        let mut write_set = self.write_set.clone();
+        let mut write_set = self.write_set.get()?.clone();
         let mut cuts = vec![HandlerCut { events: events.len(), effects: effects.len() }];
         let mut happened = 0;
         for (index, event) in events.iter().enumerate() {
@@ -167,7 +170,7 @@ impl HostDisk {
     /// # Errors
     /// The log contradicts itself.
     pub fn at(&self, cut: HandlerCut, events: &[Event]) -> Result<CutDisks, StepError> {
-        let mut write_set = self.write_set.clone();
+        let mut write_set = self.write_set.get()?.clone();
         apply(&mut write_set, &events[..cut.events])?;
         Ok(CutDisks { cut, disks: LegalDisks::of(&write_set), write_set })
     }
@@ -177,7 +180,17 @@ impl HostDisk {
     /// # Errors
     /// The log contradicts itself.
     pub fn count(&self, cuts: &[HandlerCut], events: &[Event]) -> Result<BigUint, StepError> {
-        cuts.iter().map(|cut| Ok(self.at(*cut, events)?.disks.count())).sum()
+        let mut write_set = self.write_set.get()?.clone();
+        let (mut happened, mut disks) = (0, None);
+        let mut count = |cut: &HandlerCut| {
+            if happened < cut.events {
+                apply(&mut write_set, &events[happened..cut.events])?;
+                (happened, disks) = (cut.events, None);
+            }
+            let disks = disks.get_or_insert_with(|| LegalDisks::of(&write_set).count());
+            Ok(disks.clone())
+        };
+        cuts.iter().sorted_by_key(|cut| cut.events).map(&mut count).sum()
     }
 
     /// Ends the disk: nothing more reaches it.
@@ -196,9 +209,12 @@ impl HostDisk {
     }
 
     /// Feeds everything that a crash of the disk depends on to a hash.
-    pub fn add_to(&self, hash: &mut xxhash_rust::xxh3::Xxh3) {
+    ///
+    /// # Errors
+    /// The log contradicts itself.
+    pub fn add_to(&self, hash: &mut xxhash_rust::xxh3::Xxh3) -> Result<(), StepError> {
         hash.update(&self.image().identity().0.to_le_bytes());
-        for world in self.write_set.worlds() {
+        for world in self.write_set.get()?.worlds() {
             hash.update(&world.durable.identity().0.to_le_bytes());
             for range in &world.ranges {
                 hash.update(&range.dev.to_le_bytes());
@@ -214,6 +230,7 @@ impl HostDisk {
                 }
             }
         }
+        Ok(())
     }
 
     /// Returns what a crash has lost, in words: every range whose newest version is gone.
@@ -236,10 +253,4 @@ impl HostDisk {
 /// Returns the names of the pieces of a disk.
 pub fn piece_names(kept: &[explode_runtime::crash::KeptPiece]) -> Vec<PieceName> {
     names(kept)
-}
-
-fn apply(write_set: &mut WriteSet, events: &[Event]) -> Result<(), StepError> {
-    events.iter().try_for_each(|event| {
-        write_set.apply(event).map_err(|error| StepError::new(format!("{event:?}: {error}")))
-    })
 }

@@ -3,6 +3,7 @@
 //! `tests/cases` has other versions of the crate. They build these files, and have a `ready` of
 //! their own where it differs.
 
+mod by_hand;
 mod entry;
 mod log;
 mod map;
@@ -11,11 +12,15 @@ mod ready;
 
 use explode_runtime::plan::Registry;
 
+use crate::by_hand::HandLoops;
+
+pub use by_hand::raft_by_hand;
 pub use map::raft_map;
 pub use node::{ALWAYS_SYNCED, ENTRIES_UNSYNCED, NOTHING_UNSYNCED, RaftMap, VOTES_UNSYNCED};
 
 /// Adds the targets on raft.
 pub fn register(registry: &mut Registry) {
+    HandLoops::register(registry, "raft", raft_by_hand);
     raft_map::<NOTHING_UNSYNCED>("raft")
         .about("raft 0.7.0 with a log on the files of each of 3 hosts")
         .register(registry);

@@ -91,7 +91,8 @@ fn apply<const BUG: u8>(
     }
 }
 
-fn config(id: NodeId) -> Config {
+/// Returns the configuration of a node.
+pub(super) fn config(id: NodeId) -> Config {
     Config {
         id: u64::from(id.0),
         election_tick: 4,

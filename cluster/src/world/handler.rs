@@ -180,7 +180,7 @@ impl<N: Node> World<'_, N> {
     ) -> Result<(), Violation> {
         self.tell_effects(node, &run, None);
         let HandlerRun { events, mut effects, mut timers, .. } = run;
-        self.disks[node.index()].apply(&events).map_err(broken_log)?;
+        self.disks[node.index()].add(events).map_err(broken_log)?;
         for (_, effect) in effects.drain(..) {
             self.effect(node, effect, ask)?;
         }

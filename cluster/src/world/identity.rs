@@ -28,7 +28,7 @@ impl<N: Node> World<'_, N> {
                 }
                 None => hash.update(b"down"),
             }
-            self.disks[index].add_to(&mut hash);
+            self.disks[index].add_to(&mut hash).expect("the files make a sound log");
             self.clocks[index].hash(&mut hash);
             // Where any timer may fire at any moment, its time does not matter.
             let ordered = self.setup.clock.is_ordered();

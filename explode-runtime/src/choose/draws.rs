@@ -22,18 +22,42 @@ impl Draws {
 
     /// Returns a number below `bound`, which is not 0. All are equally likely.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // Rejection keeps all numbers equally likely.
-        let zone = u64::MAX - u64::MAX % bound;
-        loop {
-            let draw = self.draw();
-            if draw < zone {
-                return draw % bound;
-            }
+        // Rejection keeps all numbers equally likely. Only the last few numbers are rejected, so
+        // their exact bound is seldom needed.
+        let mut draw = self.draw();
+        while draw > u64::MAX - bound && draw >= u64::MAX - u64::MAX % bound {
+            draw = self.draw();
         }
+        draw % bound
     }
 
     /// Returns one of `options` options.
     pub fn option(&mut self, options: u32) -> u32 {
         self.below(options.into()) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds for which many numbers are rejected are those above half of all numbers.
+    #[test]
+    fn numbers_are_those_of_plain_rejection() {
+        for bound in [1, 2, 3, 7, 1000, u64::MAX / 2 + 2, u64::MAX / 3 * 2, u64::MAX] {
+            let (mut draws, mut plain) = (Draws::new(1, bound), Draws::new(1, bound));
+            let mut rejected = 0;
+            for _ in 0..1000 {
+                let expected = loop {
+                    let draw = plain.draw();
+                    if draw < u64::MAX - u64::MAX % bound {
+                        break draw % bound;
+                    }
+                    rejected += 1;
+                };
+                assert_eq!(draws.below(bound), expected, "below {bound}");
+            }
+            assert_eq!(rejected > 100, bound == u64::MAX / 2 + 2 || bound == u64::MAX / 3 * 2);
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! faults](ChoiceKind::is_fault) with normal behaviour. A strategy draws each fault and its place
 //! from those that an earlier walk met, and puts it into the script.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -139,16 +140,14 @@ fn by_weight(draws: &mut Draws, point: &BarePoint<'_>) -> u32 {
     if point.weights.is_empty() {
         return draws.option(point.options);
     }
-    let mut left = draws.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
-    let drawn =
-        point.weights.iter().position(|weight| match left.checked_sub(u64::from(*weight)) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
-        });
-    drawn.expect("what is drawn is below the sum") as u32
+    let left = draws.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
+    // Every option is looked at: that is faster than a branch that no processor can predict.
+    let (mut sum, mut option) = (0, 0);
+    for weight in point.weights {
+        sum += u64::from(*weight);
+        option += u32::from(sum <= left);
+    }
+    option
 }
 
 /// The lower bound of drawn priorities. Identities that have fallen are below it.
@@ -172,17 +171,14 @@ struct Pct {
     /// The steps, from 1, at which an identity falls, in the order in which they were drawn.
     changes: Vec<u32>,
     steps: u32,
+    /// Memory for the priorities of the options of a point.
+    of_options: Vec<u64>,
 }
 
 impl Pct {
     fn new(mut draws: Draws, d: u32, k: u32) -> Pct {
         let changes = (1..d).map(|_| 1 + draws.option(k)).collect();
-        Pct { draws, priorities: BTreeMap::new(), changes, steps: 0 }
-    }
-
-    /// Returns the highest priority of the identities.
-    fn highest(&self, ids: &[u64]) -> u64 {
-        ids.iter().map(|id| self.priorities[id]).max().expect("a point has options")
+        Pct { draws, priorities: BTreeMap::new(), changes, steps: 0, of_options: Vec::new() }
     }
 }
 
@@ -195,32 +191,45 @@ impl WalkAnswers for Pct {
             return self.draws.option(point.options);
         }
         self.steps += 1;
-        for id in point.ids {
-            if !self.priorities.contains_key(id) {
-                let priority = DRAWN | self.draws.draw();
-                self.priorities.insert(*id, priority);
-            }
-        }
+        let Pct { draws, priorities, of_options, .. } = self;
+        of_options.clear();
+        of_options.extend(
+            point
+                .ids
+                .iter()
+                .map(|id| *priorities.entry(*id).or_insert_with(|| DRAWN | draws.draw())),
+        );
         for (place, change) in self.changes.iter().enumerate() {
             if *change == self.steps {
-                let highest = self.highest(point.ids);
-                let falls = point.ids.iter().find(|id| self.priorities[id] == highest);
-                self.priorities.extend(falls.map(|id| (*id, place as u64 + 1)));
+                let (place, falls) = (place as u64 + 1, point.ids[best(of_options).0]);
+                priorities.insert(falls, place);
+                let falling = of_options.iter_mut().zip(point.ids).filter(|(_, id)| **id == falls);
+                falling.for_each(|(priority, _)| *priority = place);
             }
         }
         // Of several options with the highest priority one is drawn.
-        let highest = self.highest(point.ids);
-        let best = || (0_u32..).zip(point.ids).filter(|(_, id)| self.priorities[id] == highest);
-        match best().count() {
-            1 => best().map(|(option, _)| option).next().expect("there is one"),
-            several => {
-                let at = self.draws.below(several as u64) as usize;
-                let best = (0_u32..).zip(point.ids);
-                let mut best = best.filter(|(_, id)| self.priorities[id] == highest);
-                best.nth(at).map(|(option, _)| option).expect("there are several")
+        match best(of_options) {
+            (first, 1) => first as u32,
+            (first, several) => {
+                let (highest, at) = (of_options[first], draws.below(several));
+                let best = (0_u32..).zip(of_options).filter(|(_, priority)| **priority == highest);
+                best.map(|(option, _)| option).nth(at as usize).expect("there are several")
             }
         }
     }
+}
+
+/// Returns the first option with the highest priority, and the number of options that have it.
+fn best(priorities: &[u64]) -> (usize, u64) {
+    let (mut first, mut several) = (0, 0);
+    for (option, priority) in priorities.iter().enumerate() {
+        match priority.cmp(&priorities[first]) {
+            Ordering::Greater => (first, several) = (option, 1),
+            Ordering::Equal => several += 1,
+            Ordering::Less => {}
+        }
+    }
+    (first, several)
 }
 
 /// Returns the data of a registered policy of walks.

@@ -2,14 +2,18 @@
 
 use std::ffi::OsString;
 
-use explode_runtime::base::{RunError, UsageError};
+use explode_runtime::base::{Mode, RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::unit::Systems;
 
 use crate::cli::{BenchArgs, Cli, Command};
 use crate::command_line;
 use crate::commands::plan::{Setting, bare, once};
 use crate::commands::run;
 use crate::stack_file::is_path;
+
+/// The name for all clusters without seeded bugs.
+const CLUSTER: &str = "cluster";
 
 /// A plan, and the options in which it differs from its target.
 pub struct Variant {
@@ -27,7 +31,12 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
         };
         Ok(Variant { plan, set: Vec::new() })
     };
-    let mut variants = args.targets.iter().map(variant).collect::<Result<Vec<_>, RunError>>()?;
+    let targets = args.targets.iter().flat_map(|target| match target.as_str() {
+        CLUSTER => clusters(registry),
+        _ => vec![target.clone()],
+    });
+    let targets: Vec<String> = targets.collect();
+    let mut variants = targets.iter().map(variant).collect::<Result<Vec<_>, RunError>>()?;
     let (set, each) =
         (Setting::all("--set", &args.stack.set)?, Setting::all("--each", &args.each)?);
     once(set.iter().chain(&each))?;
@@ -49,9 +58,21 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
             );
             return Err(UsageError(text).into());
         }
+        if plan.mode != Mode::Mem && Systems::has(registry, &plan.checker) {
+            let text =
+                format!("the walks of {} are measured in process; leave out --in", plan.target);
+            return Err(UsageError(text).into());
+        }
         plan.check(registry)?;
     }
     Ok(variants)
+}
+
+/// Returns the targets without seeded bugs that are clusters.
+fn clusters(registry: &Registry) -> Vec<String> {
+    let targets = registry.targets.iter().filter(|target| !target.seeded);
+    let clusters = targets.filter(|target| Systems::has(registry, &target.checker));
+    clusters.map(|target| target.name.to_string()).collect()
 }
 
 /// Returns the plan with which `explode run` runs a stack file, or a checker on one.

@@ -1,6 +1,8 @@
 //! The output of measurements.
 
 use crate::bench::{BenchReport, EkmCost, RestoreCost};
+use explode_cluster::rates::{HandRates, WalkRates};
+use explode_runtime::plan::Plan;
 use explode_runtime::report::status_line;
 use serde_json::{Value, json};
 
@@ -21,6 +23,7 @@ pub fn json(measured: &BenchMeasured<'_>) -> Value {
             line["host_seconds"] = json!(host_seconds);
             line
         }
+        BenchMeasured::Walks(variant, rates) => walks_json(variant, rates),
         BenchMeasured::Restore(restore) => {
             let mut line = json!(restore);
             line["type"] = json!("restore");
@@ -40,12 +43,72 @@ pub fn text(measured: &BenchMeasured<'_>) -> Vec<String> {
         BenchMeasured::Checks(variant, report, host_seconds) => {
             checks(variant, report, *host_seconds)
         }
+        BenchMeasured::Walks(variant, rates) => walks(variant, rates),
         BenchMeasured::Restore(RestoreCost { mib, blocks, restore_us }) => {
             let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
             vec![status_line("restore", &text)]
         }
         BenchMeasured::Tracing(tracing) => self::tracing(tracing),
     }
+}
+
+fn walks_json(variant: &Variant, rates: &WalkRates) -> Value {
+    let WalkRates { walks, rounds, steps, choices, crashes, replies, crash_disks, .. } = *rates;
+    let WalkRates { step_ns, by_hand, .. } = *rates;
+    json!({
+        "type": "walks",
+        "target": variant.plan.target,
+        "strategy": variant.plan.settings.strategy.to_string(),
+        "walks": walks,
+        "rounds": rounds,
+        "steps": steps,
+        "choices": choices,
+        "crashes": crashes,
+        "replies": replies,
+        "crash_disks": crash_disks,
+        "step_ns": step_ns,
+        "by_hand_ns": by_hand.map(|by_hand| by_hand.step_ns),
+        "by_hand_crashes": by_hand.map(|by_hand| by_hand.crashes),
+        "by_hand_replies": by_hand.map(|by_hand| by_hand.replies),
+        "share": by_hand.map(|by_hand| by_hand.share),
+    })
+}
+
+fn walks(variant: &Variant, rates: &WalkRates) -> Vec<String> {
+    let WalkRates { walks, rounds, steps, choices, crashes, replies, crash_disks, .. } = *rates;
+    let WalkRates { step_ns, by_hand, .. } = *rates;
+    let version = env!("CARGO_PKG_VERSION");
+    let Plan { target, settings, .. } = &variant.plan;
+    let a_second = 1e9 / step_ns;
+    let rate = |ns: f64| format!("{:>10.0} steps a second, {ns:.0} ns each", 1e9 / ns);
+    let by_walk =
+        |crashes: f64, replies: f64| format!("{crashes:.1} crashes, {replies:.1} replies");
+    let mut lines = vec![
+        status_line("Explode", &format!("{version}  bench {target} by {}", settings.strategy)),
+        status_line("Walks", &format!("{walks}, of {steps:.0} steps each; {rounds} rounds")),
+        status_line(
+            "explode",
+            &format!("{}; a walk has {}", rate(step_ns), by_walk(crashes, replies)),
+        ),
+        status_line(
+            "",
+            &format!(
+                "{:>10.0} choices, {:.0} walks, {:.0} crash disks a second",
+                choices / steps * a_second,
+                a_second / steps,
+                crash_disks / steps * a_second
+            ),
+        ),
+    ];
+    match by_hand {
+        Some(HandRates { step_ns, crashes, replies, share }) => {
+            let text = format!("{}; a walk has {}", rate(step_ns), by_walk(crashes, replies));
+            lines.push(status_line("by hand", &text));
+            lines.push(status_line("share", &format!("{share:>10.3}")));
+        }
+        None => lines.push(status_line("by hand", "no loop to compare with is known")),
+    }
+    lines
 }
 
 fn tracing(tracing: &EkmCost) -> Vec<String> {
