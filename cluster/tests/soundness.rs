@@ -76,7 +76,7 @@ proptest! {
         let mut host = disk();
         before.iter().for_each(|call| make(&*host.as_files(), *call));
         let log_before = host.take_log();
-        host.apply(&log_before).unwrap();
+        host.add(log_before.clone()).unwrap();
         handler.iter().for_each(|call| make(&*host.as_files(), *call));
         let events = host.take_log();
         let limits = SampleLimits { limit: u64::MAX, ..SampleLimits::default() };
@@ -130,7 +130,7 @@ proptest! {
         let events = host.take_log();
         let end = host.cuts(&events, &[]).unwrap()[0];
         let at_end = images(&host, end, &events);
-        host.apply(&events).unwrap();
+        host.add(events.clone()).unwrap();
         prop_assert_eq!(images(&host, HandlerCut { events: 0, effects: 0 }, &[]), at_end);
     }
 }
