@@ -5,6 +5,7 @@ use explode_runtime::choose::ChoiceKind;
 use explode_runtime::crash::{BuiltDisk, DiskNumbers, SampleLimits, SampleSeed};
 use explode_runtime::verdict::Violation;
 use num_bigint::BigUint;
+use tracing::debug_span;
 
 use super::handler::broken_log;
 use super::handler_run::HandlerRun;
@@ -61,6 +62,7 @@ impl<N: Node> World<'_, N> {
         (all, place): (&BigUint, &str),
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
+        let _span = debug_span!("crash", disks = %all).entered();
         let index = node.index();
         self.counts.disks += all;
         self.faults.push(FaultKind::Crash);
