@@ -5,7 +5,6 @@ use std::rc::Rc;
 use explode_runtime::base::catch_panic;
 use explode_runtime::choose::ChoiceKind;
 use explode_runtime::verdict::{Verdict, Violation};
-use tracing::Span;
 
 use super::event::Input;
 use super::handler_run::HandlerRun;
@@ -29,8 +28,7 @@ impl<N: Node> World<'_, N> {
         input: Input<N>,
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
-        let span = if ask.has_texts() { input.span(self.step, node) } else { Span::none() };
-        let _span = span.entered();
+        let _span = ask.has_texts().then(|| input.span(self.step, node).entered());
         let is_open = matches!(input, Input::Open);
         if is_open && !self.was_open[node.index()] {
             self.set_clock(node, ask);
