@@ -192,7 +192,10 @@ fn apart(tally: &Tally) -> Fresh {
         "probe sites: a stack file's finds a rename in steps, which replays without it",
         || named_in_a_file(folder.path()),
     );
-    for run in ["paxos+unsynced-promise --walks 1000", "raft+votes-unsynced --walks 1000"] {
+    for run in [
+        "paxos+unsynced-promise --walks 1000 --faults crashes=3,drops=2",
+        "raft+votes-unsynced --walks 1000",
+    ] {
         tally.case(&format!("cluster: what {run} finds replays in a guest"), || {
             cluster(folder.path(), run)
         });

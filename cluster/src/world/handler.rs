@@ -208,7 +208,14 @@ impl<N: Node> World<'_, N> {
                 let due = self.arrival(node, ask);
                 self.sent += 1;
                 let number = self.sent;
-                self.network.send(Packet { from: node, to, due, number, msg: Some(msg) });
+                self.network.send(Packet {
+                    from: node,
+                    to,
+                    due,
+                    number,
+                    msg: Some(msg),
+                    is_held: false,
+                });
                 if let Some(story) = &mut self.story {
                     story.sends(number);
                 }
