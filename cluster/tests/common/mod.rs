@@ -89,6 +89,7 @@ pub fn run_plan(registry: &Registry, plan: &Plan, jobs: usize) -> Ran {
 
 /// Searches with seeds 0 to 19, each up to the first finding that breaks `promise`, and prints a
 /// row of `docs/results/clusters.md`. Half of the `walks` of a run must be enough for each.
+#[expect(clippy::print_stdout, reason = "it prints a row of a table")]
 pub fn found_by_each_seed<N: Node>(
     name: &str,
     make: impl Fn(&str, u64) -> Cluster<N>,
