@@ -81,6 +81,26 @@ fn only_a_cluster_has_hosts_to_show() {
     }
 }
 
+/// A cluster is the same system wherever it runs. Other systems are not.
+#[test]
+fn only_a_cluster_is_replayed_in_another_place() {
+    let folder = tempdir().unwrap();
+    let trace = found(folder.path(), "paxos+last-promise --walks 2000");
+    let replay =
+        |trace: &str, place: &str| explode_in(folder.path(), ["replay", trace, "--in", place]);
+    replay(&trace, "mem").expect(1);
+    let path = folder.path().join(&trace);
+    let elsewhere =
+        std::fs::read_to_string(&path).unwrap().replace(r#""in": "mem""#, r#""in": "vm""#);
+    std::fs::write(&path, elsewhere).unwrap();
+    replay(&trace, "mem").expect(1);
+    let run = "run wal-kv+no-checksum --out store";
+    explode_in(folder.path(), run.split_whitespace()).expect(1);
+    let trace = format!("store/traces/{}", files(&folder.path().join("store/traces"))[0]);
+    replay(&trace, "mem").expect(1);
+    replay(&trace, "vm").refused(&["'wal-kv+no-checksum' was run in mem", "omit --in"]);
+}
+
 /// `--faults` replaces the faults of a target, and a trace has them.
 #[test]
 fn the_faults_of_a_cluster_are_named_on_the_command_line() {

@@ -396,7 +396,7 @@ impl<N: Node> Cluster<N> {
             faults_in(options)?;
             Ok(Box::new(NoStack))
         });
-        registry.checkers.push(def.options([FAULTS]).search(search));
+        registry.checkers.push(def.options([FAULTS]).search(search).has_own_system());
         registry.targets.push(Target {
             name: name.clone().into(),
             about: about.into(),

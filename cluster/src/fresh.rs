@@ -4,6 +4,8 @@
 use std::panic::resume_unwind;
 use std::thread;
 
+use tracing::Span;
+
 /// A value that is lent to another thread.
 struct Lent<T>(T);
 
@@ -12,13 +14,14 @@ struct Lent<T>(T);
 unsafe impl<T> Send for Lent<T> {}
 
 /// Runs `work` in a new thread, which begins with `begins`, and waits for its end. Without `begins`
-/// the work is done in this thread.
+/// the work is done in this thread. Spans of the work are inside the present one.
 pub fn apart<T>(begins: Option<fn()>, work: impl FnOnce() -> T) -> T {
     let Some(begins) = begins else { return work() };
-    let work = Lent(work);
+    let (work, span) = (Lent(work), Span::current());
     let done = thread::scope(|scope| {
         let run = move || {
             let Lent(work) = { work };
+            let _span = span.entered();
             begins();
             Lent(work())
         };

@@ -16,6 +16,8 @@ use explode_runtime::unit::{
     System, SystemFacts, UnitHooks, UnitProgress, UnitRun, UnitStop, WalkEnd,
 };
 use explode_runtime::verdict::{Verdict, Violation, WorkerStep};
+use tracing::field::Empty;
+use tracing::{debug_span, info_span};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::ask::{Ask, BareWalk, MadeChoice, RecordedWalk, RepeatedWalk, Scripted, identity};
@@ -129,11 +131,14 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
             if work.stop() {
                 return ended(operations, Some(UnitStop::Stopped));
             }
+            let number = number(&unit.policy, further);
+            let span = debug_span!("walk", number, steps = Empty).entered();
             let before = operations;
             let used = std::mem::take(&mut made);
             let walk = || self.one_of_many(unit, further, used, operations, work);
             match apart(N::BEGINS_THREAD, walk) {
                 Ok((used, steps, goes_on)) => {
+                    span.record("steps", steps);
                     (made, operations) = (used, before + u64::from(steps));
                     if !goes_on {
                         return ended(operations, None);
@@ -232,6 +237,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         further: u64,
         work: &mut dyn UnitHooks,
     ) {
+        let _span = debug_span!("repeat").entered();
         let mut again = RepeatedWalk::new(made);
         let second = self.walk(unit.mutates, false, &mut again);
         again.finish();
@@ -255,6 +261,7 @@ impl<'a, N: Node> ClusterSystem<'a, N> {
         steps: u32,
         made: &[MadeChoice],
     ) -> Result<Witness, String> {
+        let _span = debug_span!("name_choices").entered();
         let mut before = |_: u32, _: &[Choice]| true;
         let mut ask = RecordedWalk::of(made, &mut before);
         let again = self.walk(steps, false, &mut ask);
@@ -421,6 +428,8 @@ fn count<N: Node>(
 
 impl<N: Node> System for ClusterSystem<'_, N> {
     fn run(&self, unit: &Unit, work: &mut dyn UnitHooks) -> UnitRun {
+        let Unit { state, mutates, .. } = unit;
+        let _span = info_span!("unit", id = %unit.id(), depth = state.depth, mutates).entered();
         let begins_anew = unit.state.depth == 0 && unit.script.is_empty();
         if begins_anew && unit.policy != Policy::First && work.walks().is_some() {
             self.walks(unit, work)

@@ -38,6 +38,13 @@ fn both_bugs_are_found_by_every_policy() {
     }
 }
 
+/// Half of the walks of a run are enough, whatever the seed.
+#[test]
+fn an_unsynced_promise_is_found_by_each_seed() {
+    let make = |name: &str, seed| paxos::<UNSYNCED_PROMISE>(name).seed(seed);
+    common::found_by_each_seed("paxos+unsynced-promise", make, "one-value-is-chosen", 10_000);
+}
+
 /// An unsynced promise does no harm without a crash, so the bug is one of crash disks alone.
 #[test]
 fn an_unsynced_promise_needs_a_crash() {

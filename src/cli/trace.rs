@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::ModeArg;
 use super::format::Format;
 use crate::times::milliseconds;
 
@@ -11,6 +12,9 @@ use crate::times::milliseconds;
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
+    /// Where to run the trace of a cluster. Default: where it was found.
+    #[arg(long = "in", value_enum)]
+    pub mode: Option<ModeArg>,
     /// Report a step that takes longer as a hang: 30s, 500ms. Default: the run's deadline.
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub deadline: Option<u64>,

@@ -7,6 +7,7 @@ use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::json;
 
+use super::plan::mode;
 use super::trace;
 use crate::cli::{Format, ReplayArgs};
 use crate::outputs::Outputs;
@@ -20,7 +21,8 @@ runs; a system that is not deterministic: time, addresses, threads, random numbe
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     let path = args.trace.display();
-    let mut trace = match trace::read(registry, &args.trace, args.trust) {
+    let mode = args.mode.map(mode);
+    let mut trace = match trace::read_in(registry, &args.trace, args.trust, mode) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explode_runtime::base::{Exit, RunError};
+use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::crash_test::command_of_test;
 use explode_runtime::plan::Registry;
 use explode_runtime::trace::Trace;
@@ -15,8 +15,34 @@ use crate::{output, required_programs, trust};
 /// # Errors
 /// The exit code, after the error is printed.
 pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Exit> {
-    let trace = sound(path)?;
+    read_in(registry, path, trusted, None)
+}
+
+/// Reads a trace like [`read`], to run it in this mode if it can run there.
+///
+/// # Errors
+/// As [`read`]; and only a cluster is the same system in another mode.
+pub fn read_in(
+    registry: &Registry,
+    path: &Path,
+    trusted: bool,
+    mode: Option<Mode>,
+) -> Result<Trace, Exit> {
+    let mut trace = sound(path)?;
+    let found = trace.mode;
+    trace.mode = mode.unwrap_or(found);
     let plan = trace.plan();
+    if let Ok(checker) = registry.checker_of(&plan)
+        && trace.mode != found
+        && !checker.has_own_system
+    {
+        let (target, found) = (&trace.target, found.as_str());
+        let text = format!(
+            "'{target}' was run in {found}, and is another system elsewhere; omit --in, which is \
+             for clusters"
+        );
+        return Err(output::fail(Exit::Usage, format!("{}: {text}", path.display())));
+    }
     let failed = |error: RunError| {
         let why = of_test(&trace, path).unwrap_or_else(|| error.to_string());
         output::fail(error.exit(), format!("{}: {why}", path.display()))

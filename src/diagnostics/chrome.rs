@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use explode_runtime::worker::{Field, Span};
 use serde_json::{Map, Value, json};
 
+use super::recorder::host;
+
 /// The process number of the supervisor; those of its workers are greater.
 pub const SUPERVISOR: u32 = 1;
 
@@ -16,6 +18,8 @@ pub struct Chrome<W> {
     to: W,
     /// The processes whose names are written.
     named: BTreeSet<u32>,
+    /// The lanes of simulated hosts whose names are written, each with its process.
+    hosts: BTreeSet<(u32, u32)>,
 }
 
 impl<W: Write> Chrome<W> {
@@ -25,7 +29,7 @@ impl<W: Write> Chrome<W> {
     /// Errors of the writer.
     pub fn new(mut to: W) -> io::Result<Chrome<W>> {
         to.write_all(b"[")?;
-        Ok(Chrome { to, named: BTreeSet::new() })
+        Ok(Chrome { to, named: BTreeSet::new(), hosts: BTreeSet::new() })
     }
 
     /// Adds the spans of a process.
@@ -45,10 +49,24 @@ impl<W: Write> Chrome<W> {
             serde_json::to_writer(&mut self.to, &named)?;
         }
         for span in spans {
-            self.to.write_all(b",\n")?;
-            serde_json::to_writer(&mut self.to, &object(process, span))?;
+            let host = host(&span.fields);
+            if let Some(host) = host.filter(|_| self.hosts.insert((process, span.lane))) {
+                self.next(&json!({
+                    "ph": "M",
+                    "name": "thread_name",
+                    "pid": process,
+                    "tid": span.lane + 1,
+                    "args": { "name": host },
+                }))?;
+            }
+            self.next(&object(process, span))?;
         }
         Ok(())
+    }
+
+    fn next(&mut self, object: &Value) -> io::Result<()> {
+        self.to.write_all(b",\n")?;
+        Ok(serde_json::to_writer(&mut self.to, object)?)
     }
 
     /// Ends the array.

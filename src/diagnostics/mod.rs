@@ -18,6 +18,8 @@ mod timeline;
 mod worker;
 
 #[cfg(test)]
+mod cluster_tests;
+#[cfg(test)]
 mod tests;
 
 pub use here::{begin, finish_timeline, observer, write_timeline};

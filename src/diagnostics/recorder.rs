@@ -11,7 +11,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
+
+/// The field of a span that happens on a simulated host.
+const HOST: &str = "host";
 
 /// A layer that keeps each span when it closes, and each event, until they are taken.
 #[derive(Clone)]
@@ -24,13 +27,25 @@ struct Shared {
 
 #[derive(Default)]
 struct Kept {
-    /// The thread of each lane.
-    lanes: Vec<ThreadId>,
+    /// The thread of each lane, and the host if the lane is one of a simulated host.
+    lanes: Vec<(ThreadId, Option<String>)>,
     spans: Vec<Span>,
+}
+
+impl Kept {
+    /// Returns the number of a lane.
+    fn lane(&mut self, lane: (ThreadId, Option<String>)) -> u32 {
+        let known = self.lanes.iter().position(|other| *other == lane);
+        known.unwrap_or_else(|| {
+            self.lanes.push(lane);
+            self.lanes.len() - 1
+        }) as u32
+    }
 }
 
 /// A span that has not closed yet.
 struct Open {
+    lane: u32,
     begin: u64,
     fields: Vec<(String, Field)>,
 }
@@ -62,26 +77,49 @@ impl Recorder {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep(&self, name: &str, open: Open, nanos: Option<u64>) {
-        let thread = thread::current().id();
+    /// Returns a span that begins now. It is in the lane of the span around it, without one in that
+    /// of its thread. A simulated host has a lane of its own there.
+    fn begin(&self, around: Option<u32>, record: impl FnOnce(&mut Fields<'_>)) -> Open {
+        let (begin, mut fields) = (self.now(), Vec::new());
+        record(&mut Fields(&mut fields));
+        let host = host(&fields).map(str::to_owned);
         let mut kept = self.kept();
-        let known = kept.lanes.iter().position(|lane| *lane == thread);
-        let lane = known.unwrap_or_else(|| {
-            kept.lanes.push(thread);
-            kept.lanes.len() - 1
-        }) as u32;
-        let Open { begin, fields } = open;
-        kept.spans.push(Span { name: name.to_owned(), lane, begin, nanos, fields });
+        let lane = match (around, host) {
+            (Some(lane), None) => lane,
+            (around, host) => {
+                let thread = around.and_then(|lane| kept.lanes.get(lane as usize));
+                let thread = thread.map_or_else(|| thread::current().id(), |(thread, _)| *thread);
+                kept.lane((thread, host))
+            }
+        };
+        Open { lane, begin, fields }
     }
+
+    fn keep(&self, name: &str, open: Open, nanos: Option<u64>) {
+        let Open { lane, begin, fields } = open;
+        self.kept().spans.push(Span { name: name.to_owned(), lane, begin, nanos, fields });
+    }
+}
+
+/// Returns the simulated host that a span names.
+pub fn host(fields: &[(String, Field)]) -> Option<&str> {
+    fields.iter().find_map(|(name, value)| match value {
+        Field::Text(host) if name == HOST => Some(&**host),
+        _ => None,
+    })
+}
+
+/// Returns the lane of a span that has not closed yet.
+fn lane_of<S: for<'a> LookupSpan<'a>>(span: &SpanRef<'_, S>) -> Option<u32> {
+    span.extensions().get::<Open>().map(|open| open.lane)
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        let mut open = Open { begin: self.now(), fields: Vec::new() };
-        attributes.record(&mut Fields(&mut open.fields));
-        if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(open);
-        }
+        let Some(span) = context.span(id) else { return };
+        let around = span.parent().and_then(|around| lane_of(&around));
+        let open = self.begin(around, |fields| attributes.record(fields));
+        span.extensions_mut().insert(open);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
@@ -91,9 +129,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
         open.into_iter().for_each(|open| values.record(&mut Fields(&mut open.fields)));
     }
 
-    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        let mut open = Open { begin: self.now(), fields: Vec::new() };
-        event.record(&mut Fields(&mut open.fields));
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let around = context.event_span(event).and_then(|around| lane_of(&around));
+        let mut open = self.begin(around, |fields| event.record(fields));
         let is_message = |(name, _): &(String, Field)| name == "message";
         let message = open.fields.iter().position(is_message).map(|at| open.fields.remove(at).1);
         let name = match message {

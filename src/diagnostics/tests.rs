@@ -108,12 +108,12 @@ fn spans() -> (Vec<Span>, u64) {
     (recorder.take(0), clock.load(Ordering::Relaxed))
 }
 
-fn end(span: &Span) -> u64 {
+pub(super) fn end(span: &Span) -> u64 {
     span.begin + span.nanos.unwrap()
 }
 
 /// The spans directly inside this one.
-fn children<'a>(spans: &'a [Span], of: &Span) -> Vec<&'a Span> {
+pub(super) fn children<'a>(spans: &'a [Span], of: &Span) -> Vec<&'a Span> {
     let within = |span: &Span, outer: &Span| outer.begin < span.begin && end(span) < end(outer);
     let inside: Vec<&Span> = spans.iter().filter(|span| within(span, of)).collect();
     let mut children: Vec<&Span> = inside
@@ -125,7 +125,7 @@ fn children<'a>(spans: &'a [Span], of: &Span) -> Vec<&'a Span> {
     children
 }
 
-fn names(spans: &[&Span]) -> Vec<String> {
+pub(super) fn names(spans: &[&Span]) -> Vec<String> {
     spans.iter().map(|span| span.name.clone()).collect()
 }
 
@@ -146,8 +146,13 @@ fn spans_nest_and_cover_the_run() {
     let top = children(&all, &whole);
     assert_eq!(top[0].name, "first_start");
     assert!(names(&top).iter().all(|name| ["first_start", "unit", "merge"].contains(&&**name)));
-    // Between the end of one span and the beginning of the next the clock is not read and nothing
-    // takes time.
+    covers(&top, time);
+}
+
+/// Checks that these spans, of a time that begins with 1, follow each other and are all of the run.
+/// Between the end of one and the beginning of the next the clock is not read and nothing takes
+/// time.
+pub(super) fn covers(top: &[&Span], time: u64) {
     let mut now = 1;
     for span in top {
         assert_eq!(span.begin, now, "{span:?}");

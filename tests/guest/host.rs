@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::IN_GUEST;
 use crate::breadth::{LOGS, same_everywhere};
 use crate::bugs::{self, BUGS};
-use crate::common::{Ran, explode_in, program, ran};
+use crate::common::{Ran, explode_in, files, program, ran};
 use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
 use crate::log_writes;
@@ -192,6 +192,14 @@ fn apart(tally: &Tally) -> Fresh {
         "probe sites: a stack file's finds a rename in steps, which replays without it",
         || named_in_a_file(folder.path()),
     );
+    for run in [
+        "paxos+unsynced-promise --walks 1000 --faults crashes=3,drops=2",
+        "raft+votes-unsynced --walks 1000",
+    ] {
+        tally.case(&format!("cluster: what {run} finds replays in a guest"), || {
+            cluster(folder.path(), run)
+        });
+    }
     tally.case("a folder of crash stacks that a command has removed is made again", || {
         removed_folder(folder.path())
     });
@@ -334,6 +342,18 @@ fn in_guest(spec: &GuestSpec, tally: &Tally) -> Found {
     let why = (!lost).then(|| format!("its console ends:\n{}", guest.console_tail(30)));
     tally.ended("the host sees a guest that panics, after its last case", why);
     found
+}
+
+/// Runs a cluster in process, and replays its finding in a guest.
+fn cluster(folder: &Path, run: &str) -> Result<(), String> {
+    let out = run.split(' ').next().unwrap_or_default();
+    let found = explode_in(folder, format!("run {run} --out {out}").split_whitespace());
+    let traces = files(&folder.join(out).join("traces"));
+    let [trace] = &traces[..] else { return Err(format!("{traces:?}: {found:?}")) };
+    let trace = format!("{out}/traces/{trace}");
+    let ran = explode_in(folder, ["replay", &trace, "--in", "vm", "--format", "jsonl"]);
+    let is_seen = ran.code == 1 && ran.out.contains(r#""reproduced":true"#);
+    is_seen.then_some(()).ok_or(format!("{ran:?}"))
 }
 
 /// A transaction without its blocks, which no disk with flushes has. Its replay causes a divide

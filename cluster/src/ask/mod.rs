@@ -53,4 +53,9 @@ pub trait Ask {
     fn before_step(&mut self, _step: u32) -> bool {
         true
     }
+
+    /// Returns true if choices have texts. Then each step is a span of its own.
+    fn has_texts(&self) -> bool {
+        false
+    }
 }

@@ -50,6 +50,10 @@ impl Ask for Scripted<'_> {
         self.work.before(WorkerStep::Mutate { mutates: step, interval: 0 }, &so_far);
         self.chooser.diverged().is_none()
     }
+
+    fn has_texts(&self) -> bool {
+        true
+    }
 }
 
 /// A walk by a policy, or one that is repeated, whose choices are recorded with labels and names.
@@ -119,5 +123,9 @@ impl Ask for RecordedWalk<'_> {
     fn before_step(&mut self, step: u32) -> bool {
         let RecordedWalk { chooser, before, .. } = self;
         before(step, chooser.made())
+    }
+
+    fn has_texts(&self) -> bool {
+        true
     }
 }

@@ -10,8 +10,9 @@ pub enum Network {
     #[default]
     Datagrams,
     /// Ordered links, one in each direction between two hosts: the first message arrives first. A
-    /// crash breaks the links of its host. The messages to it are lost; those that it has sent are
-    /// lost, or all arrive before the others learn it. Messages across a partition wait.
+    /// crash breaks the links of its host. The messages to it are lost. Of those that it has sent
+    /// on a link some first ones arrive before the receiver learns it. Messages across a partition
+    /// wait.
     Links,
 }
 
@@ -28,6 +29,18 @@ pub struct Packet<M> {
     pub number: u64,
     /// The contents; `None` if the receiver learns that the link has broken.
     pub msg: Option<M>,
+    /// True on a link if the message was sent across a partition that has not ended. It is still on
+    /// the host of its sender.
+    pub is_held: bool,
+}
+
+/// The number of messages on a link of a host that crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnLink {
+    /// Those that have left the host. The first ones of them may arrive.
+    pub left: u32,
+    /// These, and those that a partition has held on the host.
+    pub all: u32,
 }
 
 /// The messages under way.
@@ -77,10 +90,11 @@ impl<M: Clone> UnderWay<M> {
 
     /// Puts a message on its way.
     pub fn send(&mut self, packet: Packet<M>) {
-        if self.network == Network::Datagrams && self.separates(packet.from, packet.to) {
+        let is_held = self.separates(packet.from, packet.to);
+        if self.network == Network::Datagrams && is_held {
             return;
         }
-        self.packets.push(packet);
+        self.packets.push(Packet { is_held, ..packet });
     }
 
     /// Calls `each` with the index of each message that may arrive at a host that is up.
@@ -132,28 +146,54 @@ impl<M: Clone> UnderWay<M> {
     /// Ends the partition.
     pub fn heal(&mut self) {
         self.parted = None;
+        self.packets.iter_mut().for_each(|packet| packet.is_held = false);
     }
 
-    /// Returns true if messages of a host are under way on links.
-    pub fn has_on_links(&self, from: NodeId) -> bool {
-        let mut sent = self.packets.iter().filter(|packet| packet.from == from);
-        self.network == Network::Links && sent.any(|packet| packet.msg.is_some())
+    /// Returns the messages on a link that an earlier crash of its sender has not let pass: those
+    /// that have left the host of the sender, and all.
+    pub fn on_link(&self, from: NodeId, to: NodeId) -> OnLink {
+        let is_on_link = |packet: &&Packet<M>| packet.from == from && packet.to == to;
+        let link = self.packets.iter().filter(is_on_link).rev();
+        let alive = link.take_while(|packet| packet.msg.is_some());
+        let mut on_link = OnLink { left: 0, all: 0 };
+        for packet in alive {
+            on_link.all += 1;
+            on_link.left += u32::from(!packet.is_held);
+        }
+        on_link
     }
 
-    /// Breaks the links of a host that has crashed. Each other host learns it, at this time, and
-    /// before that receives what is under way to it if `keeps` is true.
-    pub fn crashed(&mut self, node: NodeId, hosts: usize, now: Time, keeps: bool) {
+    /// Breaks the links of a host that has crashed. Of the messages that [`on_link`] counts, host
+    /// number `i` receives the first `arrive[i]`, and then learns it, at this time.
+    ///
+    /// [`on_link`]: UnderWay::on_link
+    pub fn crashed(&mut self, node: NodeId, arrive: &[u32], now: Time) {
         if self.network == Network::Datagrams {
             return;
         }
-        self.packets.retain(|packet| packet.to != node && (keeps || packet.from != node));
-        let others = (0..hosts).map(NodeId::at).filter(|other| *other != node);
+        let mut lost: Vec<u32> =
+            (0..arrive.len()).map(|to| self.on_link(node, NodeId::at(to)).all).collect();
+        lost.iter_mut().zip(arrive).for_each(|(all, arrive)| *all -= arrive);
+        // From the last message on, because those of earlier lives come first.
+        let packets = std::mem::take(&mut self.packets).into_iter().rev();
+        let mut kept: Vec<Packet<M>> = packets
+            .filter(|Packet { from, to, .. }| {
+                let lost = &mut lost[to.index()];
+                let is_lost = *from == node && *lost > 0;
+                *lost -= u32::from(is_lost);
+                *to != node && !is_lost
+            })
+            .collect();
+        kept.reverse();
+        self.packets = kept;
+        let others = (0..arrive.len()).map(NodeId::at).filter(|other| *other != node);
         self.packets.extend(others.map(|to| Packet {
             from: node,
             to,
             due: now,
             number: 0,
             msg: None,
+            is_held: false,
         }));
     }
 }
@@ -169,6 +209,7 @@ mod tests {
             due: Time::default(),
             number: 1,
             msg: Some(msg),
+            is_held: false,
         }
     }
 
@@ -212,8 +253,33 @@ mod tests {
             .into_iter()
             .for_each(|(a, b, msg)| network.send(packet(a, b, msg)));
         assert_eq!(network.room(NodeId(1), 3), [2, 0, 2]);
-        network.crashed(NodeId(1), 3, Time::default(), false);
+        network.crashed(NodeId(1), &[0, 0, 0], Time::default());
         let left: Vec<_> = network.packets().iter().map(|one| (one.from.0, one.msg)).collect();
         assert_eq!(left, [(2, Some(9)), (1, None), (1, None)]);
+    }
+
+    #[test]
+    fn a_crash_lets_first_messages_pass_and_an_earlier_life_is_settled() {
+        let mut network = UnderWay::new(Network::Links, None);
+        let (from, to) = (NodeId(1), NodeId(2));
+        let texts = |network: &UnderWay<u32>| {
+            let packets = network.packets().iter();
+            packets.filter(|one| one.to == to).map(|one| one.msg).collect::<Vec<_>>()
+        };
+        [1, 2, 3].into_iter().for_each(|msg| network.send(packet(1, 2, msg)));
+        assert_eq!(network.on_link(from, to), OnLink { left: 3, all: 3 });
+        network.crashed(from, &[0, 2], Time::default());
+        assert_eq!(texts(&network), [Some(1), Some(2), None]);
+        assert_eq!(network.on_link(from, to), OnLink { left: 0, all: 0 });
+        network.send(packet(1, 2, 4));
+        network.part(0b01);
+        network.send(packet(1, 2, 5));
+        // A message that a partition holds has not left its host.
+        assert_eq!(network.on_link(from, to), OnLink { left: 1, all: 2 });
+        let mut healed = network.clone();
+        healed.heal();
+        assert_eq!(healed.on_link(from, to), OnLink { left: 2, all: 2 });
+        network.crashed(from, &[0, 1], Time::default());
+        assert_eq!(texts(&network), [Some(1), Some(2), None, Some(4), None]);
     }
 }

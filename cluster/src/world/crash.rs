@@ -5,6 +5,7 @@ use explode_runtime::choose::ChoiceKind;
 use explode_runtime::crash::{BuiltDisk, DiskNumbers, SampleLimits, SampleSeed};
 use explode_runtime::verdict::Violation;
 use num_bigint::BigUint;
+use tracing::debug_span;
 
 use super::handler::broken_log;
 use super::handler_run::HandlerRun;
@@ -12,6 +13,7 @@ use super::world::World;
 use crate::ask::{Ask, Question};
 use crate::disk::{CutDisks, HandlerCut, HostDisk, piece_names};
 use crate::fault::FaultKind;
+use crate::network::{Network, OnLink};
 use crate::node::{Node, NodeId};
 
 impl<N: Node> World<'_, N> {
@@ -61,6 +63,7 @@ impl<N: Node> World<'_, N> {
         (all, place): (&BigUint, &str),
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
+        let _span = debug_span!("crash", disks = %all).entered();
         let index = node.index();
         self.counts.disks += all;
         self.faults.push(FaultKind::Crash);
@@ -95,13 +98,29 @@ impl<N: Node> World<'_, N> {
         Ok(())
     }
 
-    /// Breaks the links of a host that has crashed.
+    /// Breaks the links of a host that has crashed. Of the messages on each of them a chosen number
+    /// of first ones arrives.
     fn break_links(&mut self, node: NodeId, ask: &mut dyn Ask) {
-        let name = |option: u32| ["lost", "arrive"][option as usize].to_owned();
-        let question = Question::data(ChoiceKind::NetDrop, 2, "on the links");
-        let question = Question { node: Some(&node), name: Some(&name), ..question };
-        let keeps = self.network.has_on_links(node) && ask.ask(&question) == 1;
-        self.network.crashed(node, self.nodes.len(), self.now, keeps);
+        if self.setup.network == Network::Datagrams {
+            return;
+        }
+        let mut arrive = vec![0; self.nodes.len()];
+        for (index, arrive) in arrive.iter_mut().enumerate() {
+            let to = NodeId::at(index);
+            let OnLink { left, all } = self.network.on_link(node, to);
+            if all == 0 || to == node {
+                continue;
+            }
+            let name = |option: u32| format!("{option} of {all} arrive");
+            let link = format!("{node} > {to}");
+            let question = Question::data(ChoiceKind::NetDrop, left + 1, "link");
+            *arrive = ask.ask(&Question { node: Some(&link), name: Some(&name), ..question });
+            self.counts.links.cut(*arrive, left, all);
+            if let Some(story) = &mut self.story {
+                story.say(node, &format!("{arrive} of {all} messages to {to} arrive"));
+            }
+        }
+        self.network.crashed(node, &arrive, self.now);
     }
 
     fn tell_crash(

@@ -1,5 +1,8 @@
 //! Events: those that may happen next, and those that a handler receives.
 
+use tracing::{Span, debug_span, field};
+
+use super::story::{MOST, short};
 use crate::node::{CallId, Node, NodeId, Timer};
 
 /// An event that may happen next.
@@ -33,6 +36,22 @@ pub(super) enum Input<N: Node> {
 }
 
 impl<N: Node> Input<N> {
+    /// Returns the span of the handler that receives the event in a step, on a host.
+    pub fn span(&self, step: u32, host: NodeId) -> Span {
+        let host = field::display(host);
+        match self {
+            Input::Open => debug_span!("opens", step, host),
+            Input::Message(from, msg) => {
+                debug_span!("message", step, host, %from, msg = short(&format!("{msg:?}"), MOST))
+            }
+            Input::BrokenLink(peer) => debug_span!("broken link", step, host, %peer),
+            Input::Timer(Timer(timer)) => debug_span!("timer", step, host, timer),
+            Input::Call(client, _, call) => {
+                debug_span!("call", step, host, client, call = short(&format!("{call:?}"), MOST))
+            }
+        }
+    }
+
     /// Returns the event in words.
     pub fn words(&self) -> String {
         match self {

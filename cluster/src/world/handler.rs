@@ -28,6 +28,7 @@ impl<N: Node> World<'_, N> {
         input: Input<N>,
         ask: &mut dyn Ask,
     ) -> Result<(), Violation> {
+        let _span = ask.has_texts().then(|| input.span(self.step, node).entered());
         let is_open = matches!(input, Input::Open);
         if is_open && !self.was_open[node.index()] {
             self.set_clock(node, ask);
@@ -207,7 +208,14 @@ impl<N: Node> World<'_, N> {
                 let due = self.arrival(node, ask);
                 self.sent += 1;
                 let number = self.sent;
-                self.network.send(Packet { from: node, to, due, number, msg: Some(msg) });
+                self.network.send(Packet {
+                    from: node,
+                    to,
+                    due,
+                    number,
+                    msg: Some(msg),
+                    is_held: false,
+                });
                 if let Some(story) = &mut self.story {
                     story.sends(number);
                 }

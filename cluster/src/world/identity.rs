@@ -38,7 +38,7 @@ impl<N: Node> World<'_, N> {
         }
         for packet in self.network.packets() {
             let due = if self.setup.clock.is_ordered() { packet.due } else { Time::default() };
-            (packet.from, packet.to, due).hash(&mut hash);
+            (packet.from, packet.to, due, packet.is_held).hash(&mut hash);
             add_text(&mut hash, &packet.msg);
         }
         self.network.parted().hash(&mut hash);

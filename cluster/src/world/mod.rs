@@ -28,5 +28,5 @@ mod story;
 #[expect(clippy::module_inception, reason = "the file has the struct of that name")]
 mod world;
 
-pub use counts::WalkCounts;
+pub use counts::{LinkCounts, WalkCounts};
 pub use world::{DiskLimits, Stepped, World};

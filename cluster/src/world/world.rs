@@ -221,7 +221,7 @@ impl<'s, N: Node> World<'s, N> {
         ids.clear();
         weights.clear();
         ids.extend(self.enabled.iter().map(|event| self.id_of(*event)));
-        weights.extend(self.enabled.iter().map(|event| self.weight_of(*event)));
+        weights.extend(self.enabled.iter().map(|event| Self::weight_of(*event)));
         let step = Question::data(ChoiceKind::Schedule, self.enabled.len() as u32, "step");
         let question = Question {
             point: BarePoint {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use explode_cluster::cluster::{Cluster, SearchEnd};
 use explode_cluster::node::Node;
+use explode_cluster::prelude::Itertools as _;
 use explode_runtime::base::ExactCount;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
@@ -84,6 +85,26 @@ pub fn run_plan(registry: &Registry, plan: &Plan, jobs: usize) -> Ran {
     paths.dedup();
     let traces = paths.iter().map(|path| Trace::read(Path::new(path)).expect("it is kept"));
     Ran { traces: traces.collect(), summary, found, broken }
+}
+
+/// Searches with seeds 0 to 19, each up to the first finding that breaks `promise`, and prints a
+/// row of `docs/results/clusters.md`. Half of the `walks` of a run must be enough for each.
+#[expect(clippy::print_stdout, reason = "it prints a row of a table")]
+pub fn found_by_each_seed<N: Node>(
+    name: &str,
+    make: impl Fn(&str, u64) -> Cluster<N>,
+    promise: &str,
+    walks: u32,
+) {
+    let most = walks / 2;
+    let of_seed = |seed| {
+        let found = make(name, seed).first_finding(most, |violation| violation.promise == promise);
+        let found = found.expect("the nodes are deterministic");
+        found.unwrap_or_else(|| panic!("seed {seed}: not found in {most} walks")).walks
+    };
+    let found: Vec<u64> = (0..20).map(of_seed).sorted().collect();
+    let (median, worst) = (found[found.len() / 2], found[found.len() - 1]);
+    println!("| `{name}` | {median} | {worst} | {walks} |");
 }
 
 /// Returns a count.

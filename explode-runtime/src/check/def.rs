@@ -24,6 +24,9 @@ pub struct CheckerDef {
     pub recognises: Option<fn(&Options) -> bool>,
     /// True if the checker runs only on layers on which shell commands run.
     pub needs_command_host: bool,
+    /// True if the checker has a system of its own, which uses neither the stack nor a kernel, and
+    /// so runs in every mode.
+    pub has_own_system: bool,
     /// The way in which runs search unless the user names another. `None` for the usual one.
     pub search: Option<DefaultSearch>,
     /// Makes a checker.
@@ -55,6 +58,7 @@ impl CheckerDef {
             listed: true,
             recognises: None,
             needs_command_host: false,
+            has_own_system: false,
             search: None,
             build: Arc::new(build),
         }
@@ -79,6 +83,11 @@ impl CheckerDef {
     /// Declares that the checker runs only on layers on which shell commands run.
     pub fn needs_command_host(self) -> CheckerDef {
         CheckerDef { needs_command_host: true, ..self }
+    }
+
+    /// Declares that the checker has a system of its own, which runs in every mode.
+    pub fn has_own_system(self) -> CheckerDef {
+        CheckerDef { has_own_system: true, ..self }
     }
 
     /// Sets the way in which runs search unless the user names another.

@@ -92,6 +92,7 @@ impl Plan {
         self.check_settings()?;
         // Errors of usage are reported before missing requirements, in whatever layer they are.
         let mut missing = None;
+        let runs_anywhere = registry.checker_of(self).is_ok_and(|def| def.has_own_system);
         for (index, layer) in self.stack.0.iter().enumerate() {
             layer.check_name()?;
             let def = registry.component(&layer.component)?;
@@ -99,7 +100,7 @@ impl Plan {
             def.make(&layer.options)?;
             let stands_on = |name: &Cow<'_, str>| self.stack.components().contains(&name.as_ref());
             let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
-            if !def.modes.contains(&self.mode) && !on_folder {
+            if !def.modes.contains(&self.mode) && !on_folder && !runs_anywhere {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
                 let name = if def.listed { def.name.as_ref() } else { &layer.name };
                 let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));

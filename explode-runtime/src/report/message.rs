@@ -286,6 +286,9 @@ pub struct Summary {
     pub tallies: Vec<TallyGroup>,
     /// True if no state waits within the depth, no disk is left out, and no check is pending.
     pub complete: bool,
+    /// True if the run ended by itself, and not by a bound on its time or states, or by a signal.
+    #[serde(skip)]
+    pub has_ended: bool,
     /// The time from the first message to the last, in seconds.
     pub seconds: f64,
 }
@@ -302,11 +305,11 @@ impl Summary {
     }
 
     /// Returns true if the run has done all that it was made for: everything within its bounds, or
-    /// `walks` random walks, and has reached all that it was to reach. Random walks that are to
-    /// reach nothing never have.
+    /// as many random walks as it was to make if `walks` is their number, and has reached all that
+    /// it was to reach. Random walks that are to reach nothing never have.
     pub fn is_covered(&self, walks: Option<u64>) -> bool {
-        let by_walks = walks.is_some_and(|walks| self.states >= ExactCount::from(walks))
-            && self.to_reach().next().is_some();
+        // Two walks may be the same, so the number of states is no number of walks.
+        let by_walks = walks.is_some() && self.has_ended && self.to_reach().next().is_some();
         (self.complete || by_walks) && self.unreached().next().is_none()
     }
 

@@ -136,6 +136,7 @@ impl<'a> RunState<'a> {
             && summary.left_out.is_zero()
             && summary.crash_crash_left_out.is_zero()
             && summary.pending.is_zero();
+        summary.has_ended = !self.stopped;
         summary.seconds = self.seconds();
         summary
     }

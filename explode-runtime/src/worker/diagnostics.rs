@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub struct Span {
     /// The name of the action or the event.
     pub name: String,
-    /// The number of the thread that did it. The threads of a process have numbers from 0.
+    /// The number of the thread that did it, or of the simulated host on which it happened. Those
+    /// of a process have numbers from 0.
     pub lane: u32,
     /// The time of its begin, in nanoseconds.
     pub begin: u64,
