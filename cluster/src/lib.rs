@@ -51,6 +51,7 @@
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
 //! - [`first`]: the first finding of a search
+//! - `net`: TCP and UDP sockets of such hosts (feature `sockets`)
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
@@ -65,6 +66,8 @@ pub mod disk;
 pub mod fault;
 pub mod first;
 mod fresh;
+#[cfg(feature = "sockets")]
+pub mod net;
 pub mod network;
 pub mod node;
 pub mod paxos;

@@ -329,7 +329,8 @@ impl<A: AsyncNode> HostState<A> {
         RequestId { start: self.start, number }
     }
 
-    fn sends(&self, to: NodeId, msg: Wire<A::Msg>) -> Result<(), Full> {
+    /// Sends anything.
+    pub fn sends(&self, to: NodeId, msg: Wire<A::Msg>) -> Result<(), Full> {
         if let Some(room) = self.room.borrow_mut().get_mut(to.index()) {
             *room = room.checked_sub(1).ok_or(Full)?;
         }

@@ -15,6 +15,8 @@ use super::runtime::{HostRuntime, Idle};
 use super::wire::Wire;
 use crate::clock::{Timing, ms};
 use crate::cluster::{Cluster, cluster};
+#[cfg(feature = "sockets")]
+use crate::net::HostStack;
 use crate::node::{CallId, Effect, Handled, Host, Node, NodeId, Timer};
 
 /// The timer of a host: the next deadline of its runtime.
@@ -26,6 +28,9 @@ const LATENCIES: [u64; 6] = [1, 2, 5, 10, 20, 50];
 
 /// A node whose code is tasks.
 pub struct Tasks<A: AsyncNode> {
+    /// The sockets. They end before the tasks, so that nothing is sent in a crash.
+    #[cfg(feature = "sockets")]
+    sockets: Rc<HostStack>,
     state: Rc<HostState<A>>,
     host: AsyncHost<A>,
     runtime: HostRuntime,
@@ -77,7 +82,7 @@ impl<A: AsyncNode> Tasks<A> {
         let now = self.now(host);
         self.state.begin(host.room());
         take_panic_message();
-        let idle = self.runtime.run(now, begin);
+        let idle = self.run_tasks(now, begin);
         for (logged, done) in self.state.take_done() {
             host.happened(logged, effect(done));
         }
@@ -101,6 +106,50 @@ impl<A: AsyncNode> Tasks<A> {
     }
 }
 
+#[cfg(not(feature = "sockets"))]
+impl<A: AsyncNode> Tasks<A> {
+    fn run_tasks(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
+        self.runtime.run(now, begin)
+    }
+}
+
+#[cfg(feature = "sockets")]
+impl<A: AsyncNode> Tasks<A> {
+    /// Runs the tasks and the sockets in turn until both wait.
+    fn run_tasks(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
+        let Tasks { sockets, runtime, .. } = self;
+        sockets.enter(now, || {
+            let mut idle = runtime.run(now, begin);
+            while idle != Idle::Never && sockets.pump() {
+                idle = runtime.run(now, |_| {});
+            }
+            match (idle, sockets.due()) {
+                (Idle::Until(due), Some(other)) => Idle::Until(due.min(other)),
+                (Idle::Waits, Some(due)) => Idle::Until(due),
+                (idle, _) => idle,
+            }
+        })
+    }
+}
+
+/// Starts the sockets of a host.
+#[cfg(feature = "sockets")]
+fn start_sockets<A: AsyncNode>(
+    host: &Host<'_, Tasks<A>>,
+    seed: u64,
+    state: &Rc<HostState<A>>,
+) -> Rc<HostStack> {
+    let state = Rc::downgrade(state);
+    let sends = move |to, packet| {
+        if let Some(state) = state.upgrade() {
+            // A packet for which there is no room is lost.
+            state.sends(to, Wire::Packet(packet)).ok();
+        }
+    };
+    let hosts = host.nodes().count();
+    HostStack::start((host.id(), hosts), seed, Duration::from_nanos(host.now().0), Box::new(sends))
+}
+
 impl<A: AsyncNode> Node for Tasks<A> {
     type Msg = Wire<A::Msg>;
     type Call = A::Call;
@@ -113,7 +162,15 @@ impl<A: AsyncNode> Node for Tasks<A> {
         let (handle, state) =
             AsyncHost::start((host.id(), host.nodes().count()), host.now(), host.disk());
         let runtime = HostRuntime::start(seed, Duration::from_nanos(host.now().0))?;
-        let mut tasks = Tasks { state, host: handle, runtime, ahead: Duration::ZERO, due: None };
+        let mut tasks = Tasks {
+            #[cfg(feature = "sockets")]
+            sockets: start_sockets(host, seed, &state),
+            state,
+            host: handle,
+            runtime,
+            ahead: Duration::ZERO,
+            due: None,
+        };
         let state = Rc::clone(&tasks.state);
         tasks.run(host, |local| {
             local.spawn_local(open(state, handle));
@@ -128,6 +185,11 @@ impl<A: AsyncNode> Node for Tasks<A> {
             Wire::Answered(id, msg) => {
                 let state = Rc::clone(&self.state);
                 self.run(host, |_| state.answered(id, msg))
+            }
+            #[cfg(feature = "sockets")]
+            Wire::Packet(packet) => {
+                let sockets = Rc::clone(&self.sockets);
+                self.run(host, |_| sockets.receive(packet))
             }
         }
     }
