@@ -272,7 +272,7 @@ fn a_value_that_is_synced_first_survives_with_equal_counts_for_any_number_of_job
 
 #[test]
 fn twenty_runs_have_equal_counts() {
-    let run = || run_with(register::<true>("register-again"), walks(64), 1).counts();
+    let run = || run_with(register::<true>("register-again"), walks(32), 1).counts();
     let first = run();
     for _ in 1..20 {
         assert_eq!(run(), first);
