@@ -155,6 +155,45 @@ fn a_finding_is_minimised_and_told() {
     }
 }
 
+/// A host that asks another one for the number of its own start when it starts.
+struct Restarts;
+
+impl AsyncNode for Restarts {
+    type Msg = u64;
+    type Call = ();
+    type Reply = ();
+
+    async fn open(host: AsyncHost<Self>) -> Handled<Self> {
+        let files = host.files();
+        let file = files.open("/starts", OpenFlags::CREATE)?;
+        let starts = files.read_file("/starts")?.len() as u64;
+        files.pwrite(file, starts, b"s")?;
+        files.fsync(file)?;
+        files.sync_dir("/")?;
+        spawn_local(async move {
+            let peer = host.peers().next().expect("there is another");
+            if let Ok(answer) = host.request(peer, starts).await {
+                assert_eq!(answer, starts, "an answer to an earlier start");
+            }
+        });
+        Ok(Restarts)
+    }
+
+    async fn on_request(self: Rc<Self>, _: NodeId, starts: u64) -> Handled<u64> {
+        Ok(starts)
+    }
+}
+
+/// Also if the host starts twice at the same time.
+#[test]
+fn an_answer_to_a_request_of_before_a_crash_does_not_arrive() {
+    let crashes = FaultBudget { crashes: 6, ..FaultBudget::NONE };
+    let cluster = async_cluster::<Restarts>("restarts", 2).faults(crashes).steps(30, 0);
+    let ran = run_with(cluster, walks(1000), 1);
+    assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
+    assert!(ran.tally("crashes", "crashes") > 1000, "{ran:?}");
+}
+
 /// What a task does wrong.
 const NOTHING: u8 = 0;
 const SLEEPS: u8 = 1;

@@ -159,8 +159,7 @@ impl<A: AsyncNode> Node for Tasks<A> {
 
     fn open(host: &mut Host<'_, Self>) -> Handled<Self> {
         let seed = host.random(STREAMS).into();
-        let (handle, state) =
-            AsyncHost::start((host.id(), host.nodes().count()), host.now(), host.disk());
+        let (handle, state) = AsyncHost::start((host.id(), host.nodes().count()), host.disk());
         let runtime = HostRuntime::start(seed, Duration::from_nanos(host.now().0))?;
         let mut tasks = Tasks {
             #[cfg(feature = "sockets")]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::clock::Time;
 #[cfg(feature = "sockets")]
 use crate::net::IpPacket;
 
@@ -23,8 +22,9 @@ pub enum Wire<M> {
 /// The identity of a request of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId {
-    /// The start of the host. An answer to a request of before a crash does not arrive.
-    pub start: Time,
+    /// The number of the start among all starts of hosts in the walk. An answer to a request of
+    /// before a crash does not arrive.
+    pub start: u32,
     /// The number of the request since then.
     pub number: u32,
 }
