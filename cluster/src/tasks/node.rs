@@ -23,6 +23,9 @@ use crate::node::{CallId, Effect, Handled, Host, Node, NodeId, Timer};
 const NEXT: Timer = Timer(0);
 /// The number of streams of random numbers among which a host that starts has one.
 const STREAMS: u32 = 1 << 16;
+/// The number of times that tasks whose order is a choice may run in one handler before they are
+/// taken for tasks that never wait.
+const MOST_CHOSEN: u32 = 20_000;
 /// The latencies of messages in milliseconds, if none are given.
 const LATENCIES: [u64; 6] = [1, 2, 5, 10, 20, 50];
 
@@ -82,7 +85,7 @@ impl<A: AsyncNode> Tasks<A> {
         let now = self.now(host);
         self.state.begin(host.room());
         take_panic_message();
-        let idle = self.run_tasks(now, begin);
+        let idle = self.run_in_turn(now, host, begin);
         for (logged, done) in self.state.take_done() {
             host.happened(logged, effect(done));
         }
@@ -106,20 +109,44 @@ impl<A: AsyncNode> Tasks<A> {
     }
 }
 
+impl<A: AsyncNode> Tasks<A> {
+    /// Runs the tasks until all of them wait. While several are ready whose order is a choice, one
+    /// of them is chosen.
+    fn run_in_turn(
+        &mut self,
+        now: Duration,
+        host: &mut Host<'_, Self>,
+        begin: impl FnOnce(&LocalSet),
+    ) -> Idle {
+        let mut idle = self.run_tasks(now, |runtime| runtime.run(now, begin));
+        for _ in 0..MOST_CHOSEN {
+            let ready = self.runtime.ready();
+            let number = match ready[..] {
+                _ if idle == Idle::Never => return idle,
+                [] => return idle,
+                [only] => only,
+                _ => ready[host.choose_task(&ready)],
+            };
+            idle = self.run_tasks(now, |runtime| runtime.run_chosen(now, number));
+        }
+        Idle::Never
+    }
+}
+
 #[cfg(not(feature = "sockets"))]
 impl<A: AsyncNode> Tasks<A> {
-    fn run_tasks(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
-        self.runtime.run(now, begin)
+    fn run_tasks(&mut self, _: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
+        run(&mut self.runtime)
     }
 }
 
 #[cfg(feature = "sockets")]
 impl<A: AsyncNode> Tasks<A> {
     /// Runs the tasks and the sockets in turn until both wait.
-    fn run_tasks(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
+    fn run_tasks(&mut self, now: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
         let Tasks { sockets, runtime, .. } = self;
         sockets.enter(now, || {
-            let mut idle = runtime.run(now, begin);
+            let mut idle = run(runtime);
             while idle != Idle::Never && sockets.pump() {
                 idle = runtime.run(now, |_| {});
             }
