@@ -53,6 +53,7 @@
 //! - [`first`]: the first finding of a search
 //! - `net`: TCP and UDP sockets of such hosts (feature `sockets`)
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
+//! - `open_raft`: the runtime of openraft on such hosts (feature `openraft`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
 //! - `targets`: the targets on clusters
@@ -70,6 +71,8 @@ mod fresh;
 pub mod net;
 pub mod network;
 pub mod node;
+#[cfg(feature = "openraft")]
+mod open_raft;
 pub mod paxos;
 pub mod prelude;
 #[cfg(feature = "raft")]
@@ -82,4 +85,6 @@ pub mod tasks;
 pub mod view;
 pub mod world;
 
+#[cfg(feature = "openraft")]
+pub use open_raft::OpenRaft;
 pub use targets::register;
