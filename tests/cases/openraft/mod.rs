@@ -24,6 +24,8 @@ use server::Server;
 openraft::declare_raft_types!(
     /// The types of a node.
     pub Types: D = u64, R = (), Node = openraft::EmptyNode,
+    // The order of the tasks of a host is a choice.
+    AsyncRuntime = explode_cluster::OpenRaft,
 );
 
 /// The number of walks of each search.
