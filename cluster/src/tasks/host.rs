@@ -33,7 +33,7 @@ struct Known {
 ///
 /// All tasks of a host run in one thread, and the thread's clock and random numbers are those of
 /// the host: those of `std` and of tokio as well. Tasks may use all of tokio but threads, files and
-/// sockets. What is in memory is lost in a crash.
+/// sockets; the feature `sockets` has sockets of its own. What is in memory is lost in a crash.
 pub trait AsyncNode: Sized + 'static {
     /// A message between nodes.
     type Msg: Clone + Debug + 'static;
