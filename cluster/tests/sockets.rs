@@ -45,8 +45,8 @@ impl<const READS_ALL: bool> Echo<READS_ALL> {
         let mut answer = [0; 8];
         if READS_ALL {
             stream.read_exact(&mut answer).await?;
-        } else {
-            stream.read(&mut answer).await?;
+        } else if stream.read(&mut answer).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(u64::from_be_bytes(answer))
     }
