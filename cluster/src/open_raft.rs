@@ -19,7 +19,7 @@ use crate::tasks::{JoinHandle, TaskPanicked, spawn};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenRaft;
 
-/// What is the same in tokio.
+/// The runtime of everything but tasks.
 type Tokio = TokioRuntime;
 
 impl AsyncRuntime for OpenRaft {

@@ -1,20 +1,11 @@
-//! The addresses and names of hosts.
+//! The addresses of sockets as programs write them.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use super::host_address::address_of;
 use super::stack::HostStack;
 use crate::node::NodeId;
-
-/// Returns the address of a host: 10.0.0.1 for `n1`.
-pub fn address_of(node: NodeId) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, node.0 as u8)
-}
-
-/// Returns the host of an address.
-pub(super) fn host_of(address: Ipv4Addr, hosts: usize) -> Option<NodeId> {
-    (0..hosts).map(NodeId::at).find(|node| address_of(*node) == address)
-}
 
 /// The address of a socket, as a program writes it: `"n2:80"`, `("10.0.0.2", 80)`, a `SocketAddr`.
 pub trait ToHostAddr {

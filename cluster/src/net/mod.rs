@@ -62,13 +62,15 @@
 
 mod addr;
 mod device;
+mod host_address;
 mod packet;
 mod split;
 mod stack;
 mod tcp;
 mod udp;
 
-pub use addr::{ToHostAddr, address_of};
+pub use addr::ToHostAddr;
+pub use host_address::address_of;
 pub use packet::IpPacket;
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 pub use tcp::{TcpListener, TcpStream};

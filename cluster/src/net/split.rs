@@ -12,26 +12,39 @@ use super::tcp::TcpStream;
 /// The reading half of a stream, of [`TcpStream::split`].
 #[derive(Debug)]
 pub struct ReadHalf<'a> {
-    pub(super) stream: &'a TcpStream,
+    stream: &'a TcpStream,
 }
 
 /// The writing half of a stream, of [`TcpStream::split`].
 #[derive(Debug)]
 pub struct WriteHalf<'a> {
-    pub(super) stream: &'a TcpStream,
+    stream: &'a TcpStream,
 }
 
 /// The reading half of a stream, of [`TcpStream::into_split`].
 #[derive(Debug)]
 pub struct OwnedReadHalf {
-    pub(super) stream: Arc<TcpStream>,
+    stream: Arc<TcpStream>,
 }
 
 /// The writing half of a stream, of [`TcpStream::into_split`]. The peer reads the end of the stream
 /// when this is dropped.
 #[derive(Debug)]
 pub struct OwnedWriteHalf {
-    pub(super) stream: Arc<TcpStream>,
+    stream: Arc<TcpStream>,
+}
+
+impl TcpStream {
+    /// Splits the stream into halves for one task.
+    pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
+        (ReadHalf { stream: self }, WriteHalf { stream: self })
+    }
+
+    /// Splits the stream into halves that two tasks can have.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        let stream = Arc::new(self);
+        (OwnedReadHalf { stream: Arc::clone(&stream) }, OwnedWriteHalf { stream })
+    }
 }
 
 impl Drop for OwnedWriteHalf {

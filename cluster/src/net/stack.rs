@@ -14,8 +14,8 @@ use smoltcp::socket::{Socket, tcp, udp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, IpListenEndpoint};
 
-use super::addr::{address_of, host_of};
 use super::device::PacketQueues;
+use super::host_address::{address_of, host_of};
 use super::packet::IpPacket;
 use crate::node::NodeId;
 
@@ -342,7 +342,8 @@ impl HostSockets {
         Ok(self.set.add(socket))
     }
 
-    /// Closes a connection that no task has any more. A peer whose data was not read is told.
+    /// Closes a connection that no task has any more. A peer whose data was not read gets a
+    /// reset.
     pub fn leaves(&mut self, handle: SocketHandle) {
         self.tcp(handle).close();
         self.orphans.push(handle);

@@ -4,7 +4,6 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use smoltcp::iface::SocketHandle;
@@ -14,7 +13,6 @@ use smoltcp::wire::IpEndpoint;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::addr::ToHostAddr;
-use super::split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use super::stack::{HostStack, TaskSocket, v4};
 
 /// A socket that accepts connections, like that of `tokio::net`.
@@ -148,17 +146,6 @@ impl TcpStream {
         self.socket.with(|sockets, handle| Ok(!sockets.tcp(handle).nagle_enabled()))
     }
 
-    /// Splits the stream into halves for one task.
-    pub fn split(&mut self) -> (ReadHalf<'_>, WriteHalf<'_>) {
-        (ReadHalf { stream: self }, WriteHalf { stream: self })
-    }
-
-    /// Splits the stream into halves that two tasks can have.
-    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
-        let stream = Arc::new(self);
-        (OwnedReadHalf { stream: Arc::clone(&stream) }, OwnedWriteHalf { stream })
-    }
-
     pub(super) fn poll_read_ref(
         &self,
         cx: &mut Context<'_>,
@@ -221,7 +208,7 @@ impl AsyncWrite for TcpStream {
         self.poll_write_ref(cx, data)
     }
 
-    /// Nothing waits: what is written is sent as soon as the peer has room.
+    /// Returns at once: bytes that are written leave as soon as the peer has room.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
