@@ -52,7 +52,9 @@
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
 //! - [`by_hand`]: loops without the engine that do the work of a target's walks
 //! - [`first`]: the first finding of a search
+//! - `net`: TCP and UDP sockets of such hosts (feature `sockets`)
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
+//! - `open_raft`: the runtime of openraft on such hosts (feature `openraft`)
 //! - [`paxos`]: Paxos with seeded bugs, and its targets
 //! - `raft`: a replicated map on the crate `raft`, and its targets (feature `raft`)
 //! - [`rates`]: how fast walks are
@@ -68,8 +70,12 @@ pub mod disk;
 pub mod fault;
 pub mod first;
 mod fresh;
+#[cfg(feature = "sockets")]
+pub mod net;
 pub mod network;
 pub mod node;
+#[cfg(feature = "openraft")]
+mod open_raft;
 pub mod paxos;
 pub mod prelude;
 #[cfg(feature = "raft")]
@@ -83,4 +89,6 @@ pub mod tasks;
 pub mod view;
 pub mod world;
 
+#[cfg(feature = "openraft")]
+pub use open_raft::OpenRaft;
 pub use targets::register;

@@ -155,6 +155,167 @@ fn a_finding_is_minimised_and_told() {
     }
 }
 
+/// A host that asks another one for the number of its own start when it starts.
+struct Restarts;
+
+impl AsyncNode for Restarts {
+    type Msg = u64;
+    type Call = ();
+    type Reply = ();
+
+    async fn open(host: AsyncHost<Self>) -> Handled<Self> {
+        let files = host.files();
+        let file = files.open("/starts", OpenFlags::CREATE)?;
+        let starts = files.read_file("/starts")?.len() as u64;
+        files.pwrite(file, starts, b"s")?;
+        files.fsync(file)?;
+        files.sync_dir("/")?;
+        spawn_local(async move {
+            let peer = host.peers().next().expect("there is another");
+            if let Ok(answer) = host.request(peer, starts).await {
+                assert_eq!(answer, starts, "an answer to an earlier start");
+            }
+        });
+        Ok(Restarts)
+    }
+
+    async fn on_request(self: Rc<Self>, _: NodeId, starts: u64) -> Handled<u64> {
+        Ok(starts)
+    }
+}
+
+/// Also if the host starts twice at the same time.
+#[test]
+fn an_answer_to_a_request_of_before_a_crash_does_not_arrive() {
+    let crashes = FaultBudget { crashes: 6, ..FaultBudget::NONE };
+    let cluster = async_cluster::<Restarts>("restarts", 2).faults(crashes).steps(30, 0);
+    let ran = run_with(cluster, walks(1000), 1);
+    assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
+    assert!(ran.tally("crashes", "crashes") > 1000, "{ran:?}");
+}
+
+/// A host that loads its settings in one task when it is called, and serves in another. The second
+/// needs the settings, and nothing makes it wait for them unless `WAITS`. If `CHOSEN` is false, the
+/// tasks are those of tokio, which always runs the first one first.
+struct Loads<const CHOSEN: bool, const WAITS: bool> {
+    host: AsyncHost<Self>,
+}
+
+impl<const CHOSEN: bool, const WAITS: bool> Loads<CHOSEN, WAITS> {
+    fn spawns(task: impl Future<Output = ()> + 'static) {
+        if CHOSEN {
+            explode_cluster::tasks::spawn(task);
+        } else {
+            spawn_local(task);
+        }
+    }
+}
+
+impl<const CHOSEN: bool, const WAITS: bool> AsyncNode for Loads<CHOSEN, WAITS> {
+    type Msg = ();
+    type Call = u64;
+    type Reply = u64;
+
+    async fn open(host: AsyncHost<Self>) -> Handled<Self> {
+        Ok(Loads { host })
+    }
+
+    async fn on_call(self: Rc<Self>, call: CallId, setting: u64) -> Handled {
+        let settings = Rc::new(RefCell::new(None));
+        let (loaded, is_loaded) = oneshot::channel();
+        let loads = Rc::clone(&settings);
+        Self::spawns(async move {
+            loads.replace(Some(setting));
+            loaded.send(()).ok();
+        });
+        let host = self.host;
+        Self::spawns(async move {
+            if WAITS {
+                is_loaded.await.ok();
+            }
+            host.reply(call, settings.borrow().unwrap_or_default());
+        });
+        Ok(())
+    }
+}
+
+fn loads<const CHOSEN: bool, const WAITS: bool>(name: &str) -> Ran {
+    let cluster = async_cluster::<Loads<CHOSEN, WAITS>>(name, 1)
+        .clients(1, |next| next.fresh())
+        .calls(3)
+        .steps(10, 0)
+        .always("a reply has the setting", |world| {
+            let mut calls = world.history().calls().iter();
+            calls.all(|call| call.replied.is_none_or(|(_, reply)| reply == call.call))
+        });
+    run_with(cluster, walks(64), 1)
+}
+
+#[test]
+fn a_race_of_two_tasks_of_a_host_is_found_if_their_order_is_a_choice() {
+    let ran = loads::<true, false>("loads+race");
+    let found = "loads+race/check-failed/a-reply-has-the-setting";
+    assert!(ran.found.iter().any(|one| one.starts_with(found)) && ran.broken.is_empty(), "{ran:?}");
+    let ran = loads::<false, false>("loads+race-in-tokio");
+    assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
+    let ran = loads::<true, true>("loads");
+    assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
+}
+
+/// A host with two tasks of three steps each, which note them.
+struct Steps {
+    host: AsyncHost<Self>,
+}
+
+impl AsyncNode for Steps {
+    type Msg = ();
+    type Call = ();
+    type Reply = Vec<u64>;
+
+    async fn open(host: AsyncHost<Self>) -> Handled<Self> {
+        Ok(Steps { host })
+    }
+
+    async fn on_call(self: Rc<Self>, call: CallId, (): ()) -> Handled {
+        let steps = Rc::new(RefCell::new(Vec::new()));
+        let spawned = (0..2).map(|task| {
+            let steps = Rc::clone(&steps);
+            explode_cluster::tasks::spawn(async move {
+                for _ in 0..2 {
+                    steps.borrow_mut().push(task);
+                    tokio::task::yield_now().await;
+                }
+                steps.borrow_mut().push(task);
+                task
+            })
+        });
+        for (task, handle) in spawned.collect::<Vec<_>>().into_iter().enumerate() {
+            assert_eq!(handle.await?, task as u64);
+        }
+        self.host.reply(call, steps.take());
+        Ok(())
+    }
+}
+
+/// Two tasks of three steps have 20 orders.
+#[test]
+fn each_order_of_tasks_is_possible() {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(HashSet::new()));
+    let known = std::sync::Arc::clone(&seen);
+    let cluster = async_cluster::<Steps>("steps", 1)
+        .clients(1, |_| ())
+        .calls(1)
+        .steps(2, 0)
+        .always("noted", move |world| {
+            let replies = world.history().calls().iter().filter_map(|call| call.replied.clone());
+            known.lock().expect("no test panics").extend(replies.map(|(_, steps)| steps));
+            true
+        });
+    let ran = run_with(cluster, walks(640), 1);
+    assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");
+    assert_eq!(seen.lock().expect("no test panics").len(), 20);
+}
+
 /// What a task does wrong.
 const NOTHING: u8 = 0;
 const SLEEPS: u8 = 1;

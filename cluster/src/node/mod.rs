@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use explode_ramdisk::files::Files;
+#[cfg(feature = "async")]
+use explode_runtime::choose::BarePoint;
 use explode_runtime::choose::ChoiceKind;
 
 use crate::ask::{Ask, Question};
@@ -271,6 +273,19 @@ impl<'a, N: Node> Host<'a, N> {
         let id = self.id();
         let question = Question::data(ChoiceKind::Input, below, "random");
         self.parts.ask.ask(&Question { node: Some(&id), ..question })
+    }
+
+    /// Chooses which of several tasks of the host runs next. Returns its place.
+    #[cfg(feature = "async")]
+    pub(crate) fn choose_task(&mut self, numbers: &[u32]) -> usize {
+        let id = self.id();
+        let ids: Vec<u64> =
+            numbers.iter().map(|number| u64::from(id.0) << 32 | u64::from(*number)).collect();
+        let name = |option: u32| format!("task {} of {id}", numbers[option as usize]);
+        let task = Question::data(ChoiceKind::Schedule, numbers.len() as u32, "task");
+        let point = BarePoint { ids: &ids, ..task.point };
+        let question = Question { point, node: Some(&id), name: Some(&name), ..task };
+        self.parts.ask.ask(&question) as usize
     }
 
     /// Returns the free places of the queue to each host. Empty if queues have no bound.

@@ -15,7 +15,6 @@ use explode_ramdisk::files::Files;
 use tokio::sync::oneshot;
 
 use super::wire::{RequestId, Wire};
-use crate::clock::Time;
 use crate::disk::HostDisk;
 use crate::node::{CallId, Full, Handled, NodeId};
 
@@ -34,7 +33,7 @@ struct Known {
 ///
 /// All tasks of a host run in one thread, and the thread's clock and random numbers are those of
 /// the host: those of `std` and of tokio as well. Tasks may use all of tokio but threads, files and
-/// sockets. What is in memory is lost in a crash.
+/// sockets; the feature `sockets` has sockets of its own. What is in memory is lost in a crash.
 pub trait AsyncNode: Sized + 'static {
     /// A message between nodes.
     type Msg: Clone + Debug + 'static;
@@ -132,7 +131,9 @@ pub(super) enum Work<A: AsyncNode> {
 pub(super) struct HostState<A: AsyncNode> {
     /// Counts the events on the disk.
     storage: Storage,
-    start: Time,
+    /// The number of the start among all in this thread. The time does not do: a host can crash and
+    /// start twice at one time.
+    start: u32,
     /// The effects of the running handler, each with the number of events on the disk before it.
     done: RefCell<Vec<(u64, Done<A>)>>,
     /// The free places of the queue to each host. Empty if queues have no bound.
@@ -165,28 +166,26 @@ impl<A: AsyncNode> AsyncHost<A> {
     /// Returns the handle of a host that starts now, and its state.
     pub(super) fn start(
         (id, hosts): (NodeId, usize),
-        now: Time,
         disk: &HostDisk,
     ) -> (AsyncHost<A>, Rc<HostState<A>>) {
-        let state = Rc::new(HostState {
-            storage: disk.storage(),
-            start: now,
-            done: RefCell::default(),
-            room: RefCell::default(),
-            asked: RefCell::default(),
-            next: Cell::new(1),
-            failed: RefCell::default(),
-            node: OnceCell::new(),
-            early: RefCell::default(),
-        });
-        let weak = Rc::downgrade(&state);
-        let known = Known { state: weak, files: disk.as_files() };
-        let place = HOSTS.with_borrow_mut(|hosts| {
-            hosts.push(known);
-            hosts.len() - 1
-        });
-        let (thread, hosts) = (thread::current().id(), hosts as u32);
-        (AsyncHost { place, thread, id, hosts, node: PhantomData }, state)
+        HOSTS.with_borrow_mut(|known| {
+            let place = known.len();
+            let state = Rc::new(HostState {
+                storage: disk.storage(),
+                start: place as u32,
+                done: RefCell::default(),
+                room: RefCell::default(),
+                asked: RefCell::default(),
+                next: Cell::new(1),
+                failed: RefCell::default(),
+                node: OnceCell::new(),
+                early: RefCell::default(),
+            });
+            let weak = Rc::downgrade(&state);
+            known.push(Known { state: weak, files: disk.as_files() });
+            let (thread, hosts) = (thread::current().id(), hosts as u32);
+            (AsyncHost { place, thread, id, hosts, node: PhantomData }, state)
+        })
     }
 
     /// Returns the identity of the node.
@@ -329,7 +328,8 @@ impl<A: AsyncNode> HostState<A> {
         RequestId { start: self.start, number }
     }
 
-    fn sends(&self, to: NodeId, msg: Wire<A::Msg>) -> Result<(), Full> {
+    /// Sends anything.
+    pub fn sends(&self, to: NodeId, msg: Wire<A::Msg>) -> Result<(), Full> {
         if let Some(room) = self.room.borrow_mut().get_mut(to.index()) {
             *room = room.checked_sub(1).ok_or(Full)?;
         }

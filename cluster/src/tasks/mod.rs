@@ -55,11 +55,13 @@
 //! assert!(summary.findings.is_zero());
 //! ```
 
+mod chosen;
 mod host;
 mod node;
 mod runtime;
 mod wire;
 
+pub use chosen::{JoinHandle, TaskPanicked, spawn};
 pub use host::{AsyncHost, AsyncNode, LinkBroken};
 pub use node::{Tasks, async_cluster};
 pub use wire::Wire;

@@ -15,17 +15,25 @@ use super::runtime::{HostRuntime, Idle};
 use super::wire::Wire;
 use crate::clock::{Timing, ms};
 use crate::cluster::{Cluster, cluster};
+#[cfg(feature = "sockets")]
+use crate::net::HostStack;
 use crate::node::{CallId, Effect, Handled, Host, Node, NodeId, Timer};
 
 /// The timer of a host: the next deadline of its runtime.
 const NEXT: Timer = Timer(0);
 /// The number of streams of random numbers among which a host that starts has one.
 const STREAMS: u32 = 1 << 16;
+/// The number of times that tasks whose order is a choice may run in one handler before they are
+/// taken for tasks that never wait.
+const MOST_CHOSEN: u32 = 20_000;
 /// The latencies of messages in milliseconds, if none are given.
 const LATENCIES: [u64; 6] = [1, 2, 5, 10, 20, 50];
 
 /// A node whose code is tasks.
 pub struct Tasks<A: AsyncNode> {
+    /// The sockets. They end before the tasks, so that nothing is sent in a crash.
+    #[cfg(feature = "sockets")]
+    sockets: Rc<HostStack>,
     state: Rc<HostState<A>>,
     host: AsyncHost<A>,
     runtime: HostRuntime,
@@ -77,7 +85,7 @@ impl<A: AsyncNode> Tasks<A> {
         let now = self.now(host);
         self.state.begin(host.room());
         take_panic_message();
-        let idle = self.runtime.run(now, begin);
+        let idle = self.run_in_turn(now, host, begin);
         for (logged, done) in self.state.take_done() {
             host.happened(logged, effect(done));
         }
@@ -101,6 +109,74 @@ impl<A: AsyncNode> Tasks<A> {
     }
 }
 
+impl<A: AsyncNode> Tasks<A> {
+    /// Runs the tasks until all of them wait. While several are ready whose order is a choice, one
+    /// of them is chosen.
+    fn run_in_turn(
+        &mut self,
+        now: Duration,
+        host: &mut Host<'_, Self>,
+        begin: impl FnOnce(&LocalSet),
+    ) -> Idle {
+        let mut idle = self.run_tasks(now, |runtime| runtime.run(now, begin));
+        for _ in 0..MOST_CHOSEN {
+            let ready = self.runtime.ready();
+            let number = match ready[..] {
+                _ if idle == Idle::Never => return idle,
+                [] => return idle,
+                [only] => only,
+                _ => ready[host.choose_task(&ready)],
+            };
+            idle = self.run_tasks(now, |runtime| runtime.run_chosen(now, number));
+        }
+        Idle::Never
+    }
+}
+
+#[cfg(not(feature = "sockets"))]
+impl<A: AsyncNode> Tasks<A> {
+    fn run_tasks(&mut self, _: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
+        run(&mut self.runtime)
+    }
+}
+
+#[cfg(feature = "sockets")]
+impl<A: AsyncNode> Tasks<A> {
+    /// Runs the tasks and the sockets in turn until both wait.
+    fn run_tasks(&mut self, now: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
+        let Tasks { sockets, runtime, .. } = self;
+        sockets.enter(now, || {
+            let mut idle = run(runtime);
+            while idle != Idle::Never && sockets.pump() {
+                idle = runtime.run(now, |_| {});
+            }
+            match (idle, sockets.due()) {
+                (Idle::Until(due), Some(other)) => Idle::Until(due.min(other)),
+                (Idle::Waits, Some(due)) => Idle::Until(due),
+                (idle, _) => idle,
+            }
+        })
+    }
+}
+
+/// Starts the sockets of a host.
+#[cfg(feature = "sockets")]
+fn start_sockets<A: AsyncNode>(
+    host: &Host<'_, Tasks<A>>,
+    seed: u64,
+    state: &Rc<HostState<A>>,
+) -> Rc<HostStack> {
+    let state = Rc::downgrade(state);
+    let sends = move |to, packet| {
+        if let Some(state) = state.upgrade() {
+            // A packet for which there is no room is lost.
+            state.sends(to, Wire::Packet(packet)).ok();
+        }
+    };
+    let hosts = host.nodes().count();
+    HostStack::start((host.id(), hosts), seed, Duration::from_nanos(host.now().0), Box::new(sends))
+}
+
 impl<A: AsyncNode> Node for Tasks<A> {
     type Msg = Wire<A::Msg>;
     type Call = A::Call;
@@ -110,10 +186,17 @@ impl<A: AsyncNode> Node for Tasks<A> {
 
     fn open(host: &mut Host<'_, Self>) -> Handled<Self> {
         let seed = host.random(STREAMS).into();
-        let (handle, state) =
-            AsyncHost::start((host.id(), host.nodes().count()), host.now(), host.disk());
+        let (handle, state) = AsyncHost::start((host.id(), host.nodes().count()), host.disk());
         let runtime = HostRuntime::start(seed, Duration::from_nanos(host.now().0))?;
-        let mut tasks = Tasks { state, host: handle, runtime, ahead: Duration::ZERO, due: None };
+        let mut tasks = Tasks {
+            #[cfg(feature = "sockets")]
+            sockets: start_sockets(host, seed, &state),
+            state,
+            host: handle,
+            runtime,
+            ahead: Duration::ZERO,
+            due: None,
+        };
         let state = Rc::clone(&tasks.state);
         tasks.run(host, |local| {
             local.spawn_local(open(state, handle));
@@ -128,6 +211,11 @@ impl<A: AsyncNode> Node for Tasks<A> {
             Wire::Answered(id, msg) => {
                 let state = Rc::clone(&self.state);
                 self.run(host, |_| state.answered(id, msg))
+            }
+            #[cfg(feature = "sockets")]
+            Wire::Packet(packet) => {
+                let sockets = Rc::clone(&self.sockets);
+                self.run(host, |_| sockets.receive(packet))
             }
         }
     }

@@ -3,12 +3,15 @@
 use std::cell::Cell;
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use explode_posix::isolation::{Isolation, Wait, set_parked};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
+
+use super::chosen::ChosenTasks;
 
 /// The number of times that local tasks may be run in turn before they are taken for tasks that
 /// never wait.
@@ -23,6 +26,8 @@ const MILLI: u128 = 1_000_000;
 pub(super) struct HostRuntime {
     /// `None` only while it is dropped.
     parts: Option<(LocalSet, Runtime)>,
+    /// The tasks whose order is a choice.
+    chosen: Rc<ChosenTasks>,
     isolation: Isolation,
     /// The time of the last handler, and of the first one.
     now: Duration,
@@ -54,7 +59,8 @@ impl HostRuntime {
         builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
         let parts =
             isolation.enter(now, || builder.build().map(|runtime| (LocalSet::new(), runtime)))?;
-        Ok(HostRuntime { parts: Some(parts), isolation, now, start: now })
+        let chosen = Rc::default();
+        Ok(HostRuntime { parts: Some(parts), chosen, isolation, now, start: now })
     }
 
     /// Runs the runtime at this time until all its tasks wait. `begin` starts tasks.
@@ -62,14 +68,15 @@ impl HostRuntime {
         let (local, runtime) = self.parts.as_ref().expect("it is not dropped");
         let (isolation, turns) = (&self.isolation, Cell::new(0));
         self.now = now;
-        let idle = isolation.enter(now, || {
+        let run = || {
             begin(local);
             local.block_on(runtime, async {
                 let mut far = pin!(tokio::time::sleep(FAR));
                 let far = |cx: &mut Context<'_>| far.as_mut().poll(cx).is_ready();
                 until_idle(isolation, &turns, far).await
             })
-        });
+        };
+        let idle = isolation.enter(now, || self.chosen.enter(run));
         match idle {
             Wait::Until(due) if due > now + NEVER => Idle::Waits,
             // The timers of tokio count whole milliseconds since its start.
@@ -79,6 +86,21 @@ impl HostRuntime {
             }
             Wait::Never => Idle::Never,
         }
+    }
+
+    /// Returns the numbers of the tasks that are ready and among which there is a choice. The one
+    /// that has waited longest is first.
+    pub fn ready(&self) -> Vec<u32> {
+        self.chosen.ready()
+    }
+
+    /// Runs one of these tasks until it waits, then all that this makes ready and that has no
+    /// choice.
+    pub fn run_chosen(&mut self, now: Duration, number: u32) -> Idle {
+        let chosen = Rc::clone(&self.chosen);
+        self.run(now, |local| {
+            local.spawn_local(async move { chosen.run(number) });
+        })
     }
 
     /// Returns what a task has done that tasks must not do, once.
@@ -112,6 +134,7 @@ impl Drop for HostRuntime {
         let Some((local, runtime)) = self.parts.take() else { return };
         self.isolation.enter(self.now, || {
             let entered = runtime.enter();
+            self.chosen.clear();
             drop(local);
             drop(entered);
             drop(runtime);

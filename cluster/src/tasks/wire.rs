@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::clock::Time;
+#[cfg(feature = "sockets")]
+use crate::net::IpPacket;
 
 /// A message between hosts whose nodes are tasks.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,13 +14,17 @@ pub enum Wire<M> {
     Asked(RequestId, M),
     /// The answer to a request.
     Answered(RequestId, M),
+    /// A packet of a socket.
+    #[cfg(feature = "sockets")]
+    Packet(IpPacket),
 }
 
 /// The identity of a request of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId {
-    /// The start of the host. An answer to a request of before a crash does not arrive.
-    pub start: Time,
+    /// The number of the start among all starts of hosts in the walk. An answer to a request of
+    /// before a crash does not arrive.
+    pub start: u32,
     /// The number of the request since then.
     pub number: u32,
 }
@@ -30,6 +35,8 @@ impl<M: fmt::Debug> fmt::Debug for Wire<M> {
             Wire::Told(msg) => msg.fmt(f),
             Wire::Asked(id, msg) => write!(f, "#{} {msg:?}", id.number),
             Wire::Answered(id, msg) => write!(f, "answer #{} {msg:?}", id.number),
+            #[cfg(feature = "sockets")]
+            Wire::Packet(packet) => packet.fmt(f),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The log of a node: one file of records, a line of JSON each. A line that is not whole ends it.
+//! The log of a node: one file of records, a line of JSON each. A line that is not whole ends it. The
+//! vote is in a file of its own, of one sector, which a write changes as a whole.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -16,13 +17,17 @@ use serde::{Deserialize, Serialize};
 use super::Types;
 use super::server::Server;
 
-const PATH: &str = "/log";
+const LOG: &str = "/log";
+const VOTE: &str = "/vote";
+/// The size of the file of the vote: a line of JSON, and spaces.
+const VOTE_BYTES: usize = 256;
 
-/// A log. All its handles are alike.
+/// A log. All its handles are alike. Without `SYNCS_VOTES` a crash may lose the vote.
 #[derive(Clone)]
-pub struct Log {
-    host: AsyncHost<Server>,
+pub struct Log<const SYNCS_VOTES: bool> {
+    host: AsyncHost<Server<SYNCS_VOTES>>,
     file: Fd,
+    vote: Fd,
     state: Arc<Mutex<State>>,
 }
 
@@ -36,7 +41,6 @@ struct State {
 
 #[derive(Deserialize, Serialize)]
 enum Record {
-    Vote(Vote<u64>),
     Entry(Entry<Types>),
     Truncated(u64),
     Purged(LogId<u64>),
@@ -45,7 +49,6 @@ enum Record {
 impl State {
     fn apply(&mut self, record: Record) {
         match record {
-            Record::Vote(vote) => self.vote = Some(vote),
             Record::Entry(entry) => {
                 self.entries.insert(entry.log_id.index, entry);
             }
@@ -58,12 +61,13 @@ impl State {
     }
 }
 
-impl Log {
+impl<const SYNCS_VOTES: bool> Log<SYNCS_VOTES> {
     /// Opens the log.
-    pub fn open(host: AsyncHost<Server>) -> Handled<Log> {
+    pub fn open(host: AsyncHost<Server<SYNCS_VOTES>>) -> Handled<Self> {
         let files = host.files();
-        let file = files.open(PATH, OpenFlags::CREATE)?;
-        let bytes = files.read_file(PATH)?;
+        let (file, vote) =
+            (files.open(LOG, OpenFlags::CREATE)?, files.open(VOTE, OpenFlags::CREATE)?);
+        let bytes = files.read_file(LOG)?;
         let mut state = State::default();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Ok(record) = serde_json::from_slice(line) else { break };
@@ -73,10 +77,11 @@ impl Log {
             state.apply(record);
             state.end += line.len() as u64;
         }
+        state.vote = serde_json::from_slice(&files.read_file(VOTE)?).ok();
         files.ftruncate(file, state.end)?;
         files.fsync(file)?;
         files.sync_dir("/")?;
-        Ok(Log { host, file, state: Arc::new(Mutex::new(state)) })
+        Ok(Log { host, file, vote, state: Arc::new(Mutex::new(state)) })
     }
 
     /// Returns true if an entry has this value.
@@ -104,9 +109,21 @@ impl Log {
         }
         Ok(files.fdatasync(self.file)?)
     }
+
+    fn write_vote(&self, vote: Vote<u64>) -> io::Result<()> {
+        let files = self.host.files();
+        let mut line = serde_json::to_vec(&vote)?;
+        line.resize(VOTE_BYTES, b' ');
+        files.pwrite(self.vote, 0, &line)?;
+        self.state().vote = Some(vote);
+        if SYNCS_VOTES {
+            files.fdatasync(self.vote)?;
+        }
+        Ok(())
+    }
 }
 
-impl RaftLogReader<Types> for Log {
+impl<const SYNCS_VOTES: bool> RaftLogReader<Types> for Log<SYNCS_VOTES> {
     async fn try_get_log_entries<R: RangeBounds<u64> + Clone + Debug + Send>(
         &mut self,
         range: R,
@@ -115,8 +132,8 @@ impl RaftLogReader<Types> for Log {
     }
 }
 
-impl RaftLogStorage<Types> for Log {
-    type LogReader = Log;
+impl<const SYNCS_VOTES: bool> RaftLogStorage<Types> for Log<SYNCS_VOTES> {
+    type LogReader = Self;
 
     async fn get_log_state(&mut self) -> Result<LogState<Types>, StorageError<u64>> {
         let state = self.state();
@@ -124,13 +141,12 @@ impl RaftLogStorage<Types> for Log {
         Ok(LogState { last_purged_log_id: state.purged, last_log_id: last.or(state.purged) })
     }
 
-    async fn get_log_reader(&mut self) -> Log {
+    async fn get_log_reader(&mut self) -> Self {
         self.clone()
     }
 
     async fn save_vote(&mut self, vote: &Vote<u64>) -> Result<(), StorageError<u64>> {
-        self.add(vec![Record::Vote(*vote)])
-            .map_err(|error| StorageIOError::write_vote(&error).into())
+        self.write_vote(*vote).map_err(|error| StorageIOError::write_vote(&error).into())
     }
 
     async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError<u64>> {

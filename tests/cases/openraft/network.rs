@@ -26,18 +26,18 @@ pub enum Msg {
 }
 
 /// The links of a host.
-pub struct Links(pub AsyncHost<Server>);
+pub struct Links<const SYNCS_VOTES: bool>(pub AsyncHost<Server<SYNCS_VOTES>>);
 
 /// The link to a host.
-pub struct Link {
-    host: AsyncHost<Server>,
+pub struct Link<const SYNCS_VOTES: bool> {
+    host: AsyncHost<Server<SYNCS_VOTES>>,
     to: NodeId,
 }
 
-impl RaftNetworkFactory<Types> for Links {
-    type Network = Link;
+impl<const SYNCS_VOTES: bool> RaftNetworkFactory<Types> for Links<SYNCS_VOTES> {
+    type Network = Link<SYNCS_VOTES>;
 
-    async fn new_client(&mut self, target: u64, _: &EmptyNode) -> Link {
+    async fn new_client(&mut self, target: u64, _: &EmptyNode) -> Link<SYNCS_VOTES> {
         Link { host: self.0, to: NodeId(target as u32) }
     }
 }
@@ -54,7 +54,7 @@ fn copy(answer: &AppendEntriesResponse<u64>) -> AppendEntriesResponse<u64> {
 
 type Failed<E> = RPCError<u64, EmptyNode, E>;
 
-impl Link {
+impl<const SYNCS_VOTES: bool> Link<SYNCS_VOTES> {
     /// Sends a request, and waits for the answer as long as openraft wants.
     async fn ask(&self, msg: Msg, option: RPCOption) -> Result<Msg, NetworkError> {
         let answer = self.host.request(self.to, msg);
@@ -68,7 +68,7 @@ impl Link {
     }
 }
 
-impl RaftNetwork<Types> for Link {
+impl<const SYNCS_VOTES: bool> RaftNetwork<Types> for Link<SYNCS_VOTES> {
     async fn append_entries(
         &mut self,
         rpc: AppendEntriesRequest<Types>,

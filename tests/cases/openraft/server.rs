@@ -12,18 +12,18 @@ use super::log::Log;
 use super::machine::Machine;
 use super::network::{Links, Msg};
 
-pub struct Server {
-    host: AsyncHost<Server>,
+pub struct Server<const SYNCS_VOTES: bool> {
+    host: AsyncHost<Self>,
     raft: Raft<Types>,
-    pub log: Log,
+    pub log: Log<SYNCS_VOTES>,
 }
 
-impl AsyncNode for Server {
+impl<const SYNCS_VOTES: bool> AsyncNode for Server<SYNCS_VOTES> {
     type Msg = Msg;
     type Call = u64;
     type Reply = ();
 
-    async fn open(host: AsyncHost<Server>) -> Handled<Server> {
+    async fn open(host: AsyncHost<Self>) -> Handled<Self> {
         let config = Config { snapshot_policy: SnapshotPolicy::Never, ..Config::default() };
         let config = Arc::new(config.validate()?);
         let log = Log::open(host)?;
@@ -36,7 +36,7 @@ impl AsyncNode for Server {
         Ok(Server { host, raft, log })
     }
 
-    async fn on_request(self: Rc<Server>, _: NodeId, msg: Msg) -> Handled<Msg> {
+    async fn on_request(self: Rc<Self>, _: NodeId, msg: Msg) -> Handled<Msg> {
         Ok(match msg {
             Msg::Append(rpc) => Msg::Appended(self.raft.append_entries(rpc).await.map(Arc::new)),
             Msg::Vote(rpc) => Msg::Voted(self.raft.vote(rpc).await),
@@ -44,7 +44,7 @@ impl AsyncNode for Server {
         })
     }
 
-    async fn on_call(self: Rc<Server>, call: CallId, value: u64) -> Handled {
+    async fn on_call(self: Rc<Self>, call: CallId, value: u64) -> Handled {
         match self.raft.client_write(value).await {
             Ok(_) => self.host.reply(call, ()),
             Err(RaftError::APIError(ClientWriteError::ForwardToLeader(_))) => {
