@@ -25,16 +25,13 @@ impl<N: Node> World<'_, N> {
             |node| nodes[node.index()].is_some(),
             |index| enabled.push(Enabled::Deliver(index)),
         );
-        let first_timer = enabled.len();
-        for (index, timers) in self.timers.iter().enumerate() {
-            let fire = timers.keys().map(|timer| Enabled::Fire(NodeId::at(index), *timer));
-            enabled.extend(fire);
+        let World { fires, timers, .. } = self;
+        fires.clear();
+        for (index, timers) in timers.iter().enumerate() {
+            fires.extend(timers.iter().map(|(timer, due)| (*due, NodeId::at(index), *timer)));
         }
-        let timers = &self.timers;
-        enabled[first_timer..].sort_by_key(|event| match event {
-            Enabled::Fire(node, timer) => timers[node.index()][timer],
-            _ => Time::default(),
-        });
+        fires.sort_by_key(|(due, ..)| *due);
+        enabled.extend(fires.iter().map(|(_, node, timer)| Enabled::Fire(*node, *timer)));
         self.only_the_first_due();
         for (client, state) in self.clients.iter().enumerate() {
             match &state.waits {

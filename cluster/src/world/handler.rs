@@ -213,7 +213,7 @@ impl<N: Node> World<'_, N> {
                     to,
                     due,
                     number,
-                    msg: Some(msg),
+                    msg: Some(Box::new(msg)),
                     is_held: false,
                 });
                 if let Some(story) = &mut self.story {

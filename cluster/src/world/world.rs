@@ -75,7 +75,8 @@ pub struct World<'s, N: Node> {
     pub(super) conditions: Vec<HostDiskCondition>,
     /// True for each host whose node was open before.
     pub(super) was_open: Vec<bool>,
-    pub(super) network: UnderWay<N::Msg>,
+    /// The messages, which are moved often: boxes are small.
+    pub(super) network: UnderWay<Box<N::Msg>>,
     /// The number of messages that were sent so far.
     pub(super) sent: u64,
     pub(super) now: Time,
@@ -102,6 +103,8 @@ pub struct World<'s, N: Node> {
     pub(super) enabled: Vec<Enabled>,
     ids: Vec<u64>,
     weights: Vec<u32>,
+    /// Memory for the timers that may fire.
+    pub(super) fires: Vec<(Time, NodeId, Timer)>,
     /// Memory for effects and timers of handlers.
     pub(super) effects: Vec<(usize, Effect<N>)>,
     pub(super) set_timers: Vec<(Timer, Option<Time>)>,
@@ -150,6 +153,7 @@ impl<'s, N: Node> World<'s, N> {
             enabled: Vec::new(),
             ids: Vec::new(),
             weights: Vec::new(),
+            fires: Vec::new(),
             effects: Vec::new(),
             set_timers: Vec::new(),
         })
@@ -281,7 +285,7 @@ impl<'s, N: Node> World<'s, N> {
             story.receives(packet.number);
         }
         let input = match packet.msg {
-            Some(msg) => Input::Message(packet.from, msg),
+            Some(msg) => Input::Message(packet.from, *msg),
             None => Input::BrokenLink(packet.from),
         };
         self.handle(packet.to, input, ask)
