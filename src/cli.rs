@@ -2,6 +2,7 @@
 
 mod app;
 mod format;
+mod mode;
 mod trace;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use crate::times::milliseconds;
 
 pub use app::{AppArgs, ModelArg};
 pub use format::Format;
+pub use mode::ModeArg;
 pub use trace::{ReplayArgs, ShowArgs, ShowForm};
 
 /// Finds the crash and failure bugs of storage systems before their users lose data.
@@ -64,17 +66,6 @@ pub enum Command {
     /// Build and run the guest: its kernel, explode's modules, its image.
     #[command(subcommand)]
     Vm(VmCommand),
-}
-
-/// The place of a run.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum ModeArg {
-    /// In process, on simulated disks and files.
-    Mem,
-    /// In a guest of explode's, on the guest's kernel.
-    Vm,
-    /// On this machine's kernel, as root, with the modules loaded. Uses only RAM disks.
-    Here,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ModeArg;
 use super::format::Format;
+use super::mode::ModeArg;
 use crate::times::milliseconds;
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
-    /// Where to run the trace of a cluster. Default: where it was found.
+    /// The place in which the trace of a cluster runs. Default: the one in which it was found.
     #[arg(long = "in", value_enum)]
     pub mode: Option<ModeArg>,
     /// Report a step that takes longer as a hang: 30s, 500ms. Default: the run's deadline.

@@ -37,9 +37,9 @@ pub struct Packet<M> {
 /// The number of messages on a link of a host that crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnLink {
-    /// Those that have left the host. The first ones of them may arrive.
+    /// The messages that have left the host. The first ones of them may arrive.
     pub left: u32,
-    /// These, and those that a partition has held on the host.
+    /// All messages, those that a partition has held on the host among them.
     pub all: u32,
 }
 

@@ -7,7 +7,7 @@ use super::registry::Registry;
 use super::targets::Target;
 use crate::base::{Mode, Options, RunError, TargetBounds, UsageError};
 use crate::check::DefaultSearch;
-use crate::stack::{Blueprint, StackSpec};
+use crate::stack::{Blueprint, ComponentDef, StackSpec};
 
 impl Plan {
     /// Returns the plan of a target, with its bounds, in the mode in which its stack can run.
@@ -92,15 +92,12 @@ impl Plan {
         self.check_settings()?;
         // Errors of usage are reported before missing requirements, in whatever layer they are.
         let mut missing = None;
-        let runs_anywhere = registry.checker_of(self).is_ok_and(|def| def.has_own_system);
         for (index, layer) in self.stack.0.iter().enumerate() {
             layer.check_name()?;
             let def = registry.component(&layer.component)?;
             layer.options.defaults().check(&def.name, &def.options)?;
             def.make(&layer.options)?;
-            let stands_on = |name: &Cow<'_, str>| self.stack.components().contains(&name.as_ref());
-            let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
-            if !def.modes.contains(&self.mode) && !on_folder && !runs_anywhere {
+            if !self.can_run(registry, def) {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
                 let name = if def.listed { def.name.as_ref() } else { &layer.name };
                 let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
@@ -158,6 +155,14 @@ impl Plan {
             return Err(UsageError(text).into());
         }
         Ok(())
+    }
+
+    /// Returns true if a component of the stack can run in the mode of the plan.
+    fn can_run(&self, registry: &Registry, def: &ComponentDef) -> bool {
+        let stands_on = |name: &Cow<'_, str>| self.stack.components().contains(&name.as_ref());
+        let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
+        let anywhere = || registry.checker_of(self).is_ok_and(|def| def.has_own_system);
+        def.modes.contains(&self.mode) || on_folder || anywhere()
     }
 
     /// Adds the effective values of all options of the components and the checker.

@@ -2,5 +2,4 @@
 
 use explode_cluster::{client, clock, cluster, fault, node};
 
-#[path = "../../../../cluster/src/raft/mod.rs"]
 pub mod map;
