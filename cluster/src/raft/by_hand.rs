@@ -153,17 +153,17 @@ impl HandWalk {
         let mut events = Vec::with_capacity(16);
         for (at, host) in self.hosts.iter().enumerate() {
             match host.node {
-                Some(_) => events.push((2, HandEvent::Tick(at))),
+                Some(_) => events.push((1, HandEvent::Tick(at))),
                 None => events.push((4, HandEvent::Start(at))),
             }
         }
         let up = |to: u64| self.hosts[to as usize - 1].node.is_some();
         let messages = self.messages.iter().enumerate().filter(|(_, message)| up(message.to));
-        events.extend(messages.map(|(at, _)| (4, HandEvent::Deliver(at))));
+        events.extend(messages.map(|(at, _)| (1, HandEvent::Deliver(at))));
         let is_any_up = self.hosts.iter().any(|host| host.node.is_some());
         for (at, client) in self.clients.iter().enumerate() {
             match client.waits {
-                None if client.left > 0 && is_any_up => events.push((8, HandEvent::Call(at))),
+                None if client.left > 0 && is_any_up => events.push((1, HandEvent::Call(at))),
                 Some((_, host)) if self.hosts[host].node.is_none() => {
                     events.push((1, HandEvent::GiveUp(at)));
                 }
