@@ -10,14 +10,13 @@ use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Backends as _;
 use explode_runtime::plan::Registry;
-use explode_runtime::unit::Systems;
 
 use crate::bench::{bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};
 use crate::guest::bench::BenchGuest;
 use crate::output;
 use measured::BenchMeasured;
-use plans::{Variant, variants};
+use plans::{Variant, is_cluster, variants};
 
 /// Measures the targets one after the other, all in one guest or all in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
@@ -48,7 +47,7 @@ fn measure_all(
         guest.restore()?.iter().for_each(|restore| print(&BenchMeasured::Restore(restore)));
         guest.tracing()?.iter().for_each(|tracing| print(&BenchMeasured::Tracing(tracing)));
     } else {
-        let is_walked = |variant: &&Variant| Systems::has(registry, &variant.plan.checker);
+        let is_walked = |variant: &&Variant| is_cluster(registry, &variant.plan.checker);
         for variant in variants.iter().filter(is_walked) {
             let rates = measure_walks(registry, &variant.plan)?;
             print(&BenchMeasured::Walks(variant, &rates));

@@ -86,11 +86,6 @@ impl Systems {
     ) {
         self.0.insert(checker.to_owned(), Arc::new(open));
     }
-
-    /// Returns true if the plans of a checker run on a system of their own.
-    pub fn has(registry: &Registry, checker: &str) -> bool {
-        registry.extensions.get::<Systems>().is_some_and(|systems| systems.0.contains_key(checker))
-    }
 }
 
 impl fmt::Debug for Systems {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use explode_runtime::base::{Mode, RunError, UsageError};
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::unit::Systems;
 
 use crate::cli::{BenchArgs, Cli, Command};
 use crate::command_line;
@@ -58,7 +57,7 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
             );
             return Err(UsageError(text).into());
         }
-        if plan.mode != Mode::Mem && Systems::has(registry, &plan.checker) {
+        if plan.mode != Mode::Mem && is_cluster(registry, &plan.checker) {
             let text =
                 format!("the walks of {} are measured in process; leave out --in", plan.target);
             return Err(UsageError(text).into());
@@ -68,10 +67,15 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
     Ok(variants)
 }
 
+/// Returns true if the targets of a checker are clusters.
+pub fn is_cluster(registry: &Registry, checker: &str) -> bool {
+    registry.checker(checker).is_ok_and(|def| def.has_own_system)
+}
+
 /// Returns the targets without seeded bugs that are clusters.
 fn clusters(registry: &Registry) -> Vec<String> {
     let targets = registry.targets.iter().filter(|target| !target.seeded);
-    let clusters = targets.filter(|target| Systems::has(registry, &target.checker));
+    let clusters = targets.filter(|target| is_cluster(registry, &target.checker));
     clusters.map(|target| target.name.to_string()).collect()
 }
 
