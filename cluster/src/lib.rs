@@ -51,6 +51,7 @@
 //! - [`system`]: a cluster as a system of the engine
 //! - [`cluster`]: a cluster as a user writes it, in a test or as a target
 //! - [`by_hand`]: loops without the engine that do the work of a target's walks
+//! - `walks`: walks made in this thread
 //! - [`first`]: the first finding of a search
 //! - `net`: TCP and UDP sockets of such hosts (feature `sockets`)
 //! - `tasks`: hosts whose nodes are tasks of tokio (feature `async`)
@@ -87,6 +88,7 @@ mod targets;
 #[cfg(feature = "async")]
 pub mod tasks;
 pub mod view;
+mod walks;
 pub mod world;
 
 #[cfg(feature = "openraft")]

@@ -5,19 +5,15 @@
 
 use std::time::{Duration, Instant};
 
-use explode_runtime::base::{Broken, ExactCount, RunError, UsageError};
-use explode_runtime::check::CrashRequest;
-use explode_runtime::choose::{ChoicePoint, Policy};
+use explode_runtime::base::{ExactCount, RunError, UsageError};
+use explode_runtime::choose::Policy;
 use explode_runtime::devices::InProcess;
-use explode_runtime::explore::{ReachedState, Unit};
-use explode_runtime::judge::CrashPipeline;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::stack::Stack;
-use explode_runtime::unit::{System, UnitHooks, UnitProgress, UnitStop, WalkEnd, WalkHooks, open};
-use explode_runtime::verdict::CheckError;
+use explode_runtime::unit::{System, WalkEnd, open};
 use num_bigint::BigUint;
 
 use crate::by_hand::HandLoops;
+use crate::walks::{WalkReceiver, make_walks};
 
 /// The number of walks of a round.
 const WALKS: u32 = 64;
@@ -119,16 +115,11 @@ fn round(system: &dyn System, plan: &Plan, first: u64) -> Result<(f64, WalkTotal
             return Err(UsageError(text).into());
         }
     };
-    let mutates = plan.settings.depth;
-    let unit = Unit { mutates, policy, further_walks: WALKS - 1, ..Unit::default() };
     let mut totals = WalkTotals::default();
     let started = Instant::now();
-    let run = system.run(&unit, &mut totals);
+    make_walks(system, policy, (WALKS, plan.settings.depth), &mut totals)?;
     let time = started.elapsed();
-    match (totals.broken.take(), run.early) {
-        (Some(broken), _) | (None, Some(UnitStop::Broken(broken))) => Err(broken.into()),
-        _ => Ok((time.as_nanos() as f64 / totals.steps as f64, totals)),
-    }
+    Ok((time.as_nanos() as f64 / totals.steps as f64, totals))
 }
 
 /// The sums of a round.
@@ -139,7 +130,6 @@ struct WalkTotals {
     crashes: u64,
     replies: u64,
     disks: f64,
-    broken: Option<Broken>,
 }
 
 impl WalkTotals {
@@ -152,58 +142,24 @@ impl WalkTotals {
     }
 }
 
-impl WalkHooks for WalkTotals {
-    fn wants_choices(&self) -> bool {
-        false
-    }
-
-    fn next_walk(&mut self) {}
-
+impl WalkReceiver for WalkTotals {
     fn walked(&mut self, walk: WalkEnd) -> bool {
         self.steps += u64::from(walk.steps);
         self.choices += walk.choices;
         true
     }
 
-    fn broken(&mut self, why: Broken) {
-        self.broken.get_or_insert(why);
-    }
-}
-
-impl UnitHooks for WalkTotals {
-    fn walks(&mut self) -> Option<&mut dyn WalkHooks> {
-        Some(self)
-    }
-
-    fn crashed(&mut self, disks: &BigUint, _left_out: &BigUint) {
+    fn crashed(&mut self, disks: &BigUint) {
         self.disks += disks.to_string().parse::<f64>().expect("digits are a number");
     }
 
     fn tally(&mut self, group: &str, name: &str, count: &ExactCount) {
-        let count = || count.to_string().parse::<u64>().expect("a walk counts no further");
+        let count = || u64::try_from(&count.0).expect("a walk counts no further");
         match (group, name) {
             ("crashes", "crashes") => self.crashes += count(),
             ("clients", "replies") => self.replies += count(),
             _ => {}
         }
-    }
-
-    fn fallback(&mut self, _point: &ChoicePoint<'_>) -> u32 {
-        0
-    }
-
-    fn crashes(
-        &mut self,
-        _pipeline: &mut CrashPipeline<'_>,
-        _stack: &Stack,
-        _request: &CrashRequest<'_>,
-        _so_far: &UnitProgress<'_>,
-    ) -> Result<(), CheckError> {
-        Err(CheckError::broken("a cluster runs on hosts of its own, not on one stack"))
-    }
-
-    fn reached(&mut self, _: ReachedState, _signature: Option<&[u8]>, _more: bool) -> bool {
-        true
     }
 }
 

@@ -109,12 +109,7 @@ fn register<const SYNCS: bool>(name: &str) -> Cluster<Tasks<Register<SYNCS>>> {
         .faults(FaultBudget { crashes: 2, drops: 3, ..FaultBudget::NONE })
         .steps(150, 40)
         .always("an acknowledged write is on two hosts", |world| {
-            let calls = world.history().calls().iter().filter(|call| call.replied.is_some());
-            let RegisterCall::Write(last) =
-                calls.map(|call| call.call).next_back().unwrap_or(RegisterCall::Write(0))
-            else {
-                return false;
-            };
+            let last = common::acknowledged(world);
             // A host that is down, or opens, is not asked.
             let open = || world.up().filter_map(|node| node.get().node());
             let behind = open().filter(|node| *node.value.borrow() < last).count();
@@ -243,12 +238,8 @@ fn loads<const CHOSEN: bool, const WAITS: bool>(name: &str) -> Ran {
     let cluster = async_cluster::<Loads<CHOSEN, WAITS>>(name, 1)
         .clients(1, |next| next.fresh())
         .calls(3)
-        .steps(10, 0)
-        .always("a reply has the setting", |world| {
-            let mut calls = world.history().calls().iter();
-            calls.all(|call| call.replied.is_none_or(|(_, reply)| reply == call.call))
-        });
-    run_with(cluster, walks(64), 1)
+        .steps(10, 0);
+    run_with(common::echoes(cluster), walks(64), 1)
 }
 
 #[test]

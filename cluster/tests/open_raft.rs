@@ -46,15 +46,9 @@ impl<R: AsyncRuntime> AsyncNode for Loads<R> {
 }
 
 fn loads<R: AsyncRuntime>(name: &str) -> Ran {
-    let cluster = async_cluster::<Loads<R>>(name, 1)
-        .clients(1, |next| next.fresh())
-        .calls(3)
-        .steps(10, 0)
-        .always("a reply has the setting", |world| {
-            let mut calls = world.history().calls().iter();
-            calls.all(|call| call.replied.is_none_or(|(_, reply)| reply == call.call))
-        });
-    run_with(cluster, walks(64), 1)
+    let cluster =
+        async_cluster::<Loads<R>>(name, 1).clients(1, |next| next.fresh()).calls(3).steps(10, 0);
+    run_with(common::echoes(cluster), walks(64), 1)
 }
 
 #[test]

@@ -236,12 +236,7 @@ fn register<const SYNCS: bool>(name: &str) -> Cluster<Tasks<Register<SYNCS>>> {
         .faults(FaultBudget { crashes: 2, drops: 3, ..FaultBudget::NONE })
         .steps(200, 60)
         .always("an acknowledged write is on two hosts", |world| {
-            let calls = world.history().calls().iter().filter(|call| call.replied.is_some());
-            let RegisterCall::Write(last) =
-                calls.map(|call| call.call).next_back().unwrap_or(RegisterCall::Write(0))
-            else {
-                return false;
-            };
+            let last = common::acknowledged(world);
             let open = || world.up().filter_map(|node| node.get().node());
             open().filter(|node| node.stored.value.get() < last).count() < 2
         })

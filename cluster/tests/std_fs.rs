@@ -260,6 +260,10 @@ fn hosts_do_not_see_each_others_files() {
 fn threads_of_a_node_are_refused() {
     let text = reach::<THREAD>().expect_err("a thread has no order");
     assert!(text.contains("the node starts a thread, which explode cannot order"), "{text}");
+    // A search for a first finding is not clean, either.
+    let search = cluster::<Reacher<THREAD>>("reachers", 2).steps(8, 0);
+    let text = search.first_finding(40, |_| true).expect_err("a thread has no order");
+    assert!(text.contains("the node starts a thread, which explode cannot order"), "{text}");
     let text = reach::<POOL_OF_THREADS>().expect_err("a thread has no order");
     assert!(text.contains("a thread of the node uses its files"), "{text}");
 }

@@ -2,19 +2,14 @@
 //! time that each handler takes.
 
 use std::cell::Cell;
-use std::path::Path;
 
 use explode_cluster::prelude::*;
-use explode_runtime::devices::InProcess;
-use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::worker::{Field, Span};
 use serde_json::Value;
-use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::chrome::Chrome;
 use super::recorder::{Recorder, host};
-use super::tests::{children, covers, end, names};
+use super::tests::{children, covers, end, names, recorded};
 
 /// The time that a node needs to open.
 const OPENS: u64 = 1000;
@@ -61,15 +56,8 @@ fn spans() -> (Vec<Span>, u64) {
         .unwrap();
     NOW.set(0);
     let recorder = Recorder::new(|| pass(1));
-    let subscriber = tracing_subscriber::registry().with(recorder.clone());
-    tracing::subscriber::with_default(subscriber, || {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("run");
-        let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
-        let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut sink);
-        let summary = explore(&registry, &plan, &InProcess, &mut sink).unwrap();
-        assert!(summary.broken.is_zero() && !summary.findings.is_zero(), "{summary:?}");
-    });
+    let summary = recorded(&recorder, &registry, &plan);
+    assert!(summary.broken.is_zero() && !summary.findings.is_zero(), "{summary:?}");
     (recorder.take(0), NOW.get())
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::prelude::*;
-use explode_runtime::report::Message;
+use explode_runtime::report::{Message, Summary};
 use explode_runtime::run::{Confirmation, LocalSink, explore};
 use explode_runtime::worker::{Field, Span};
 use serde_json::Value;
@@ -96,16 +96,21 @@ fn spans() -> (Vec<Span>, u64) {
     let plan = Plan::of(&registry, &target).unwrap();
     let read = Arc::clone(&clock);
     let recorder = Recorder::new(move || read.fetch_add(1, Ordering::Relaxed));
+    let summary = recorded(&recorder, &registry, &plan);
+    assert!(summary.complete && summary.broken.is_zero(), "{summary:?}");
+    (recorder.take(0), clock.load(Ordering::Relaxed))
+}
+
+/// Explores a plan while its spans are recorded.
+pub(super) fn recorded(recorder: &Recorder, registry: &Registry, plan: &Plan) -> Summary {
     let subscriber = tracing_subscriber::registry().with(recorder.clone());
     tracing::subscriber::with_default(subscriber, || {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
         let mut sink = LocalSink::new(Some(&out), &mut confirm, &mut sink);
-        let summary = explore(&registry, &plan, &InProcess, &mut sink).unwrap();
-        assert!(summary.complete && summary.broken.is_zero(), "{summary:?}");
-    });
-    (recorder.take(0), clock.load(Ordering::Relaxed))
+        explore(registry, plan, &InProcess, &mut sink).unwrap()
+    })
 }
 
 pub(super) fn end(span: &Span) -> u64 {

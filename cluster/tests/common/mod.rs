@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use explode_cluster::client::{RegisterCall, RegisterReply};
 use explode_cluster::cluster::{Cluster, SearchEnd};
 use explode_cluster::node::Node;
 use explode_cluster::prelude::Itertools as _;
+use explode_cluster::view::View;
 use explode_runtime::base::ExactCount;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
@@ -110,4 +112,25 @@ pub fn found_by_each_seed<N: Node>(
 /// Returns a count.
 pub fn exactly(count: u64) -> ExactCount {
     count.into()
+}
+
+/// Asks that each reply is the value of its call.
+pub fn echoes<N: Node<Call = u64, Reply = u64>>(cluster: Cluster<N>) -> Cluster<N> {
+    cluster.always("a reply has the setting", |world| {
+        let mut calls = world.history().calls().iter();
+        calls.all(|call| call.replied.is_none_or(|(_, reply)| reply == call.call))
+    })
+}
+
+/// Returns the value of the last write that was acknowledged, 0 before the first one.
+pub fn acknowledged<N>(world: &View<'_, N>) -> u64
+where
+    N: Node<Call = RegisterCall, Reply = RegisterReply>,
+{
+    let calls = world.history().calls().iter().filter(|call| call.replied.is_some());
+    let written = calls.filter_map(|call| match call.call {
+        RegisterCall::Write(value) => Some(value),
+        RegisterCall::Read | RegisterCall::Swap(..) => None,
+    });
+    written.last().unwrap_or(0)
 }
