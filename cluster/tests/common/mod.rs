@@ -128,9 +128,9 @@ where
     N: Node<Call = RegisterCall, Reply = RegisterReply>,
 {
     let calls = world.history().calls().iter().filter(|call| call.replied.is_some());
-    let written = calls.filter_map(|call| match call.call {
+    let mut written = calls.filter_map(|call| match call.call {
         RegisterCall::Write(value) => Some(value),
         RegisterCall::Read | RegisterCall::Swap(..) => None,
     });
-    written.last().unwrap_or(0)
+    written.next_back().unwrap_or(0)
 }
