@@ -62,14 +62,7 @@ pub fn all(port: &str) {
         assert!(first.len() > 40, "{} events", first.len());
         for _ in 0..40 {
             let again = events();
-            let differs = first.iter().zip(&again).position(|(one, other)| one != other);
-            let at = differs.map(|at| (at, byte(&first[at], &again[at])));
-            assert!(
-                first == again,
-                "{} and {} events; they differ first at {at:?}",
-                first.len(),
-                again.len()
-            );
+            assert!(first == again, "{}", differences(&first, &again));
         }
     });
     report.say(&Line::End);
@@ -222,19 +215,30 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
 /// and crash-crash disks.
 const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 39], [20, 100]]);
 
-/// Returns the offset of the first byte that differs between two events, and the bytes from there
-/// on.
-pub fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
-    let bytes = |event: &Event| match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
-            data.to_vec()
-        }
-        _ => Vec::new(),
-    };
-    let (one, other) = (bytes(one), bytes(other));
-    let at = one.iter().zip(&other).position(|(one, other)| one != other)?;
-    let some = |bytes: &[u8]| bytes[at..bytes.len().min(at + 16)].to_vec();
-    Some((at, some(&one), some(&other)))
+/// Describes how two logs differ: their lengths, and the first eight events that are not equal,
+/// each with its sector and the first bytes that differ.
+pub fn differences(one: &[Event], other: &[Event]) -> String {
+    let unequal = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other);
+    let lines = unequal.take(8).map(|(index, (one, other))| {
+        let ((sector, one_data), (_, other_data)) = (data_of(one), data_of(other));
+        let at = one_data.iter().zip(other_data).position(|(one, other)| one != other);
+        let bytes = |data: &[u8]| at.map(|at| data[at..data.len().min(at + 16)].to_vec());
+        format!(
+            "\nevent {index}, sector {sector:?}, offset {at:?}: {:02x?} and {:02x?}",
+            bytes(one_data),
+            bytes(other_data)
+        )
+    });
+    format!("{} and {} events{}", one.len(), other.len(), lines.collect::<String>())
+}
+
+/// Returns the first sector and the data of an event that carries data.
+fn data_of(event: &Event) -> (Option<u64>, &[u8]) {
+    match event {
+        Event::Dirty { sector, data, .. }
+        | Event::Submit { sector, payload: Payload::Data(data), .. } => (Some(*sector), data),
+        _ => (None, &[]),
+    }
 }
 
 /// fsck.minix overwrites synced data of version 3. Without fsck there is no error.

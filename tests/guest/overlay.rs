@@ -10,7 +10,7 @@ use explode_runtime::unit::Runner;
 use explode_runtime::verdict::{Verdict, Violation};
 use nix::mount::{MsFlags, mount, umount};
 
-use crate::cases::{Cx, byte, sampled};
+use crate::cases::{Cx, differences, sampled};
 use crate::directed::{Seen, go};
 use crate::report::Report;
 
@@ -80,13 +80,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert!(first.len() > 40, "{} events", first.len());
             count_on();
             let again = events();
-            let differs = first.iter().zip(&again).position(|(one, other)| one != other);
-            let at = differs.map(|at| (at, byte(&first[at], &again[at])));
-            let (before, after) = (first.len(), again.len());
-            assert!(
-                first == again,
-                "{target}: {before} and {after} events; they differ first at {at:?}"
-            );
+            assert!(first == again, "{target}: {}", differences(&first, &again));
         }
     });
 }
