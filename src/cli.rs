@@ -171,8 +171,8 @@ pub struct RunArgs {
     /// Soft crashes instead of hard ones: the program ends after any operation and no data is lost.
     #[arg(long)]
     pub soft: bool,
-    /// Explore under each model of simulated files (posix, ext4, xfs, strict) and report under
-    /// which of them each finding shows. --budget is for each model.
+    /// Explore under each model of simulated files (posix, ext4, xfs, btrfs, strict) and report
+    /// under which of them each finding shows. --budget is for each model.
     #[arg(long, conflicts_with = "soft")]
     pub each_model: bool,
     /// Report a step that takes longer as a hang: 30s, 500ms.

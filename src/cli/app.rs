@@ -13,6 +13,8 @@ pub enum ModelArg {
     Ext4,
     /// The order of XFS.
     Xfs,
+    /// The order of btrfs, with its log trees.
+    Btrfs,
     /// Everything in order: a crash loses the last changes only. What is lost here is lost on every
     /// file system.
     Strict,

@@ -54,7 +54,7 @@ fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
     let model = match args.model {
         ModelArg::Strict => Some("--soft"),
         ModelArg::Each => Some("--each-model"),
-        ModelArg::Posix | ModelArg::Ext4 | ModelArg::Xfs => None,
+        ModelArg::Posix | ModelArg::Ext4 | ModelArg::Xfs | ModelArg::Btrfs => None,
     };
     let own = ["explode", "run", NAME, &depth].into_iter().chain(model);
     let words: Vec<OsString> =
@@ -76,6 +76,7 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
         ModelArg::Posix | ModelArg::Strict | ModelArg::Each => FileModel::Posix,
         ModelArg::Ext4 => FileModel::Ext4,
         ModelArg::Xfs => FileModel::Xfs,
+        ModelArg::Btrfs => FileModel::Btrfs,
     };
     if model != FileModel::default() {
         writeln!(text, "model = \"{model}\"").expect("a String takes all");

@@ -20,10 +20,11 @@ pub enum CrashModel {
 
 impl CrashModel {
     /// All models, those that lose most first.
-    pub const ALL: [CrashModel; 4] = [
+    pub const ALL: [CrashModel; 5] = [
         CrashModel::Files(FileModel::Posix),
         CrashModel::Files(FileModel::Ext4),
         CrashModel::Files(FileModel::Xfs),
+        CrashModel::Files(FileModel::Btrfs),
         CrashModel::Strict,
     ];
 

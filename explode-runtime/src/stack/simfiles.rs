@@ -35,7 +35,7 @@ const SYNC: OptionDef = OptionDef {
 /// The option that names the model of simulated files.
 pub const MODEL: OptionDef = OptionDef {
     name: "model",
-    about: "the order in which changes become durable: posix, ext4, xfs",
+    about: "the order in which changes become durable: posix, ext4, xfs, btrfs",
     default: "posix",
 };
 

@@ -15,11 +15,14 @@ pub enum FileModel {
     Ext4,
     /// That of XFS.
     Xfs,
+    /// That of btrfs, with its log trees.
+    Btrfs,
 }
 
 impl FileModel {
     /// The models, the weakest first.
-    pub const ALL: [FileModel; 3] = [FileModel::Posix, FileModel::Ext4, FileModel::Xfs];
+    pub const ALL: [FileModel; 4] =
+        [FileModel::Posix, FileModel::Ext4, FileModel::Xfs, FileModel::Btrfs];
 
     /// Returns the name of the model.
     pub fn as_str(self) -> &'static str {
@@ -27,6 +30,7 @@ impl FileModel {
             FileModel::Posix => "posix",
             FileModel::Ext4 => "ext4",
             FileModel::Xfs => "xfs",
+            FileModel::Btrfs => "btrfs",
         }
     }
 
@@ -41,6 +45,19 @@ impl FileModel {
     /// (`xfs_iomap_write_unwritten`, `xfs_setfilesize`).
     pub(super) fn grows_before_data(self) -> bool {
         self == FileModel::Ext4
+    }
+
+    /// Returns true if a file can have its new size with the data of an earlier write (btrfs:
+    /// `btrfs_inode_safe_disk_i_size_write` stores the size that the file has when a write ends).
+    pub(super) fn grows_with_other_data(self) -> bool {
+        self == FileModel::Btrfs
+    }
+
+    /// Returns true if contents need all changes before their write (btrfs writes no block in
+    /// place, so new contents become part of the files with a transaction), and a sync of one inode
+    /// is a log tree in place of the changes before it (`btrfs_log_inode`).
+    pub(super) fn has_log_trees(self) -> bool {
+        self == FileModel::Btrfs
     }
 
     /// Returns true if a rename over a file makes the size of the renamed file part of the same

@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use super::access::Access;
 use super::granule::Granule;
 use super::inode::{Directory, INODES, Inode, InodeBody, InodeNumber};
-use super::journal::{FileJournal, Touch};
+use super::journal::{FileJournal, NameChange, NamePlace, Parents, Touch};
 use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
@@ -148,6 +148,7 @@ impl Tree {
         }
         let number = self.next;
         self.next += 1;
+        self.journal.iter_mut().for_each(|journal| journal.make(number));
         self.inodes.insert(number, Inode::new(kind, born));
         Ok(number)
     }
@@ -158,6 +159,9 @@ impl Tree {
         let directory = self.directory_mut(at)?;
         let (sector, before) = directory.point(name, target);
         directory.removed.extend(before);
+        let place = NamePlace { directory: at, slot: sector };
+        let change = NameChange { place, was: before, is: target };
+        self.journal.iter_mut().for_each(|journal| journal.name(change));
         if let Some(before) = before {
             let inode = self.inode_mut(before);
             inode.links -= 1;
@@ -215,7 +219,7 @@ impl Tree {
     /// Makes the contents and size, or the names, and the attributes of an inode durable.
     pub fn sync(&mut self, number: InodeNumber) {
         if self.journal.is_some() {
-            return self.sync_journal(|journal| journal.sync(number, Touch::Attributes));
+            return self.sync_by_journal(number, Touch::Attributes);
         }
         let dirty = self.inode_mut(number).take_dirty();
         self.write_back(number, dirty);
@@ -231,7 +235,7 @@ impl Tree {
     /// Makes the contents and the size of a file durable.
     pub fn sync_data(&mut self, file: InodeNumber) {
         if self.journal.is_some() {
-            return self.sync_journal(|journal| journal.sync(file, Touch::Data));
+            return self.sync_by_journal(file, Touch::Data);
         }
         let dirty = self.inode_mut(file).take_dirty_data();
         self.write_back(file, dirty);
@@ -250,6 +254,30 @@ impl Tree {
             let id = self.storage.flush(device);
             self.storage.complete(id, false);
         }
+    }
+
+    /// Makes an inode durable through the journal. btrfs logs no inode without a name
+    /// (`btrfs_log_inode_parent`).
+    fn sync_by_journal(&mut self, number: InodeNumber, what: Touch) {
+        if !self.journal.as_ref().is_some_and(|journal| journal.model.has_log_trees()) {
+            return self.sync_journal(|journal| journal.sync(number, what));
+        }
+        if self.inode(number).links > 0 {
+            let parents = self.parents();
+            self.sync_journal(|journal| journal.sync_by_log(number, &parents));
+        }
+    }
+
+    /// Returns the directories that have a name of each inode.
+    fn parents(&self) -> Parents {
+        let mut parents = Parents::new();
+        for (number, inode) in &self.inodes {
+            let InodeBody::Directory(directory) = &inode.body else { continue };
+            for child in directory.names.values().filter_map(|name| name.leads_to) {
+                parents.entry(child).or_default().insert(*number);
+            }
+        }
+        parents
     }
 
     /// Syncs through the journal. Once it has no change that a crash can lose, no removed name can

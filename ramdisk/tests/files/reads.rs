@@ -99,7 +99,7 @@ fn images_with_equal_reads_of_nodes_give_equal_results() {
 
 #[test]
 fn images_with_a_journal_and_equal_reads_give_equal_results() {
-    for model in [FileModel::Ext4, FileModel::Xfs] {
+    for model in [FileModel::Ext4, FileModel::Xfs, FileModel::Btrfs] {
         let (by_nodes, by_paths) = (pairs(model, outcome_by_nodes), pairs(model, outcome));
         assert!(by_nodes > 100 && by_paths > 10, "{model}: {by_nodes}, {by_paths}");
     }

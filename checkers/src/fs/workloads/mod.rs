@@ -111,7 +111,7 @@ pub fn def() -> CheckerDef {
         OptionDef {
             name: "model",
             about: "each state must be one that simulated files with this model can have, too: \
-                    none, posix, ext4, xfs",
+                    none, posix, ext4, xfs, btrfs",
             default: "none",
         },
         UNSYNCED,

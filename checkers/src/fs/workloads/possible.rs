@@ -386,10 +386,13 @@ mod tests {
         source: &'static str,
     }
 
+    const ALL: &[FileModel] = &[FileModel::Ext4, FileModel::Xfs, FileModel::Btrfs];
     const BOTH: &[FileModel] = &[FileModel::Ext4, FileModel::Xfs];
-    const ORDER: &str = "jbd2_journal_commit_transaction; xlog_cil_push_work";
-    const ONE: &str = "one handle (ext4_journal_start); one transaction (xfs_trans_commit)";
-    const FSYNC: &str = "ext4_fsync_journal; xfs_fsync_flush_log";
+    const ORDER: &str = "jbd2_journal_commit_transaction; xlog_cil_push_work; \
+                         btrfs_commit_transaction";
+    const ONE: &str = "one handle (ext4_journal_start); one transaction (xfs_trans_commit; \
+                       btrfs_start_transaction)";
+    const FSYNC: &str = "ext4_fsync_journal; xfs_fsync_flush_log; btrfs_log_inode_parent";
 
     fn excluded() -> Vec<Excluded> {
         let row = |synced: &[FsCall], calls: &[FsCall], state, by, source| Excluded {
@@ -407,24 +410,38 @@ mod tests {
         let two = [create("/a"), create("/b"), write("/b", 1)];
         let fsync_b = [create("/a"), create("/b"), fsync("/b")];
         vec![
-            row(&[], &[mkdir("/a"), mkdir("/b")], "/b/", BOTH, ORDER),
-            row(&file, &[rename("/a", "/b")], "/a 4096, /b=/a", BOTH, ONE),
-            row(&file, &[rename("/a", "/b")], "", BOTH, ONE),
-            row(&two, &[rename("/b", "/a")], "/a 1, /b=/a", BOTH, ONE),
-            row(&two, &[exchange], "/a 1, /b=/a", BOTH, ONE),
-            row(&file, &[link, unlink("/a")], "", BOTH, ORDER),
-            row(&file, &[unlink("/a"), create("/b")], "/a 4096, /b 0", BOTH, ORDER),
-            row(&[], &[symlink, create("/t")], "/t 0", BOTH, ORDER),
-            row(&[mkdir("/d")], &[rmdir, mkdir("/e")], "/d/, /e/", BOTH, ORDER),
-            row(&file, &[truncate("/a", 0), create("/b")], "/a 4096, /b 0", BOTH, ORDER),
-            row(&[], &[create("/a"), fsync("/a")], "", BOTH, FSYNC),
+            row(&[], &[mkdir("/a"), mkdir("/b")], "/b/", ALL, ORDER),
+            row(&file, &[rename("/a", "/b")], "/a 4096, /b=/a", ALL, ONE),
+            row(&file, &[rename("/a", "/b")], "", ALL, ONE),
+            row(&two, &[rename("/b", "/a")], "/a 1, /b=/a", ALL, ONE),
+            row(&two, &[exchange], "/a 1, /b=/a", ALL, ONE),
+            row(&file, &[link, unlink("/a")], "", ALL, ORDER),
+            row(&file, &[unlink("/a"), create("/b")], "/a 4096, /b 0", ALL, ORDER),
+            row(&[], &[symlink, create("/t")], "/t 0", ALL, ORDER),
+            row(&[mkdir("/d")], &[rmdir, mkdir("/e")], "/d/, /e/", ALL, ORDER),
+            row(&file, &[truncate("/a", 0), create("/b")], "/a 4096, /b 0", ALL, ORDER),
+            row(&[], &[create("/a"), fsync("/a")], "", ALL, FSYNC),
             row(&[], &fsync_b, "/b 0", BOTH, FSYNC),
             row(
                 &[create("/a")],
                 &[write("/a", 4096)],
                 "/a 4096 zeroes",
-                &[FileModel::Xfs],
-                "xfs_setfilesize",
+                &[FileModel::Xfs, FileModel::Btrfs],
+                "xfs_setfilesize; btrfs_finish_one_ordered",
+            ),
+            row(
+                &[create("/a")],
+                &[mkdir("/d"), write("/a", 4096)],
+                "/a 4096",
+                &[FileModel::Btrfs],
+                "btrfs_finish_one_ordered: new blocks are part of a transaction",
+            ),
+            row(
+                &[create("/a")],
+                &[rename("/a", "/b"), create("/a"), fsync("/a")],
+                "/a 0",
+                ALL,
+                "add_conflicting_inode",
             ),
             row(
                 &[create("/b"), write("/b", 1)],
@@ -441,7 +458,7 @@ mod tests {
         for Excluded { synced, calls, state, by, source } in excluded() {
             let has = |model| states(model, &synced, &calls).contains(state);
             assert!(has(FileModel::Posix), "posix lacks '{state}' after {calls:?}");
-            for model in BOTH {
+            for model in ALL {
                 assert_eq!(has(*model), !by.contains(model), "{model}: '{state}', {source}");
             }
         }
@@ -451,7 +468,7 @@ mod tests {
     #[test]
     fn a_truncation_leaves_three_states() {
         let synced = [create("/a"), write("/a", 4096)];
-        for model in BOTH {
+        for model in ALL {
             let mut run = ModelRun::new(*model).unwrap();
             for call in &synced {
                 run.step(&WorkloadStep::Call(call.clone())).unwrap();
@@ -462,7 +479,7 @@ mod tests {
             let states = run.states().unwrap();
             assert_eq!(states[&Epoch::End].len(), 3, "{model}: old, zeroes from 1000 on, cut");
         }
-        for model in BOTH {
+        for model in ALL {
             let sizes = states(*model, &synced, &[truncate("/a", 1000)]);
             assert_eq!(sizes, ["/a 1000", "/a 4096"].map(str::to_owned).into(), "{model}");
         }

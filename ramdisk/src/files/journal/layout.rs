@@ -2,7 +2,7 @@
 //!
 //! | device | sector | contents |
 //! | --- | --- | --- |
-//! | journal | 0 | the pointer: the number of valid changes, and the bytes of a granule |
+//! | journal | 0 | the [`Pointer`], and the bytes of a granule |
 //! | journal | 8 - | the records |
 //! | a file | [`SIZE_TAG`] | the number of the note of the newest size, plus one |
 //! | a file | [`TAGS`] - | for each granule and generation the same of its newest note |
@@ -10,6 +10,7 @@
 //! The journal is the last device of the files.
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::files::granule::Granule;
 use crate::files::inode::{INODES, InodeNumber, SIZE_SECTOR};
@@ -45,20 +46,38 @@ pub fn granule_of(sector: u64) -> u64 {
     (sector - TAGS) % GRANULES
 }
 
+/// The part of a journal that is valid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pointer {
+    /// The number of valid changes.
+    pub changes: u64,
+    /// The number of valid log trees.
+    pub logs: u64,
+    /// True if the log trees hold also the names that they may leave out.
+    pub also: bool,
+}
+
 /// Returns a sector with the pointer.
-pub fn pointer(changes: u64, granule: Granule) -> Bytes {
+pub fn pointer(pointer: Pointer, granule: Granule) -> Bytes {
     let mut sector = ZERO_SECTOR;
     sector[..8].copy_from_slice(&MAGIC);
-    sector[8..16].copy_from_slice(&changes.to_le_bytes());
+    sector[8..16].copy_from_slice(&pointer.changes.to_le_bytes());
     sector[16..24].copy_from_slice(&u64::from(granule.0).to_le_bytes());
+    sector[24..32].copy_from_slice(&pointer.logs.to_le_bytes());
+    sector[32] = u8::from(pointer.also);
     Bytes::copy_from_slice(&sector)
 }
 
-/// Returns the number of valid changes and the granule. `None` if the disk has no pointer.
-pub fn pointed_to(journal: &Disk) -> Option<(u64, Granule)> {
+/// Returns the pointer and the granule. `None` if the disk has no pointer.
+pub fn pointed_to(journal: &Disk) -> Option<(Pointer, Granule)> {
     let sector = journal.sector(POINTER);
     let granule = u32::try_from(number(&sector[16..])).ok()?;
-    sector.starts_with(&MAGIC).then(|| (number(&sector[8..]), Granule(granule)))
+    let pointer = Pointer {
+        changes: number(&sector[8..]),
+        logs: number(&sector[24..]),
+        also: sector[32] != 0,
+    };
+    sector.starts_with(&MAGIC).then_some((pointer, Granule(granule)))
 }
 
 /// Returns a sector with the number of a note.

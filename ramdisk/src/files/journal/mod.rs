@@ -14,18 +14,21 @@ mod layout;
 mod places;
 mod record;
 mod replay;
+mod tree_log;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use self::layout::{FIRST_RECORD, POINTER, pointer, tag, tag_sector};
+use self::layout::{FIRST_RECORD, POINTER, Pointer, pointer, tag, tag_sector};
 pub use self::layout::{JOURNAL, SIZE_TAG, TAGS, granule_of};
 pub use self::record::Cut;
 use self::record::{JournalChange, Note, Record, SectorChange};
 pub use self::replay::replayed;
 use self::replay::{Tail, cut_out};
+use self::tree_log::NameChanges;
+pub use self::tree_log::{NameChange, NamePlace, Parents};
 use super::Result;
 use super::granule::Granule;
 use super::inode::InodeNumber;
@@ -55,6 +58,10 @@ pub struct FileJournal {
     synced_by: BTreeMap<InodeNumber, SyncedBy>,
     /// The tags that are not durable, by file and sector.
     tags: BTreeMap<InodeNumber, BTreeMap<u64, Bytes>>,
+    /// The changes of names that are not durable, for log trees.
+    names: NameChanges,
+    /// For each file the first note that is not durable.
+    unsynced: BTreeMap<InodeNumber, u64>,
     /// True once this mount has logged something.
     is_used: bool,
 }
@@ -97,12 +104,28 @@ impl FileJournal {
             touches: BTreeMap::new(),
             synced_by: BTreeMap::new(),
             tags: BTreeMap::new(),
+            names: NameChanges::default(),
+            unsynced: BTreeMap::new(),
             is_used: false,
         }
     }
 
     fn device(&self) -> u32 {
         self.base + JOURNAL
+    }
+
+    /// Records that the call that runs now changes a name.
+    pub fn name(&mut self, change: NameChange) {
+        if self.model.has_log_trees() {
+            self.names.add(self.tail.changes + 1, change);
+        }
+    }
+
+    /// Records that the call that runs now makes an inode.
+    pub fn make(&mut self, inode: InodeNumber) {
+        if self.model.has_log_trees() {
+            self.names.made(self.tail.changes + 1, inode);
+        }
     }
 
     /// Changes sectors of an inode's device, as part of the call that runs now.
@@ -156,7 +179,7 @@ impl FileJournal {
             }
             self.append(&Record::Change(change));
             self.tail.changes = generation;
-            self.point_to(generation);
+            self.point_to(self.newest());
         }
         for (inode, what) in touches {
             self.touched(inode, what);
@@ -199,16 +222,26 @@ impl FileJournal {
                 generation,
                 bytes: part.slice(..used.next_multiple_of(SECTOR_BYTES)),
                 size: size.min((granule + 1) * unit),
+                after: self.changes_before_contents(),
             };
+            self.unsynced.entry(file).or_insert(self.tail.notes);
             self.note(&Record::Note(note), file, sector);
         }
-        if grows && self.model.grows_before_data() {
-            self.note(&Record::Size { file, size }, file, SIZE_TAG);
+        let needs =
+            self.unsynced.get(&file).copied().filter(|_| self.model.grows_with_other_data());
+        if grows && (self.model.grows_before_data() || needs.is_some()) {
+            let after = self.changes_before_contents();
+            self.note(&Record::Size { file, size, needs, after }, file, SIZE_TAG);
         }
         if grows {
             // The new size becomes durable in a change that follows all changes so far.
             self.touched(file, Touch::Data);
         }
+    }
+
+    /// Returns the number of changes that contents need which are written now.
+    fn changes_before_contents(&self) -> u64 {
+        if self.model.has_log_trees() { self.tail.changes } else { 0 }
     }
 
     /// Appends a note, and tags a sector with its number.
@@ -226,10 +259,11 @@ impl FileJournal {
             self.is_used = true;
             self.storage.note(ReadRange::Journal { base: self.base });
             if self.tail.sector == FIRST_RECORD {
-                self.append_at(POINTER, pointer(self.tail.changes, self.granule));
+                self.append_at(POINTER, pointer(self.newest(), self.granule));
             }
             if std::mem::take(&mut self.tail.has_lost) {
-                self.append_next(&Record::Void(self.tail.changes));
+                let before = Pointer { also: self.tail.also, ..self.newest() };
+                self.append_next(&Record::Void(before));
             }
         }
         self.append_next(record);
@@ -247,10 +281,23 @@ impl FileJournal {
         self.storage.log_hidden(dev, |_| Event::Append { dev, sector, data });
     }
 
+    /// Returns the pointer after the last change.
+    fn newest(&self) -> Pointer {
+        Pointer { changes: self.tail.changes, logs: self.tail.logs, also: false }
+    }
+
     /// Logs a new version of the pointer.
-    fn point_to(&self, changes: u64) {
-        let (dev, data) = (self.device(), pointer(changes, self.granule));
+    fn point_to(&self, version: Pointer) {
+        let (dev, data) = (self.device(), pointer(version, self.granule));
         self.storage.log_hidden(dev, |_| Event::Dirty { dev, sector: POINTER, data });
+    }
+
+    /// Writes a version of the pointer, and flushes it. Later versions stay as they are: a crash
+    /// can leave each number of changes.
+    fn write_pointer(&mut self, version: Pointer) {
+        self.submit(self.device(), POINTER, pointer(version, self.granule));
+        self.flush(self.device());
+        self.durable = version.changes;
     }
 
     /// Makes a node durable: the contents of a file, and the changes that its sync waits for.
@@ -264,12 +311,38 @@ impl FileJournal {
         })
     }
 
+    /// Makes an inode durable by a log tree. The changes before it stay as they are. Returns true
+    /// if no change is left that a crash can lose.
+    pub fn sync_by_log(&mut self, inode: InodeNumber, parents: &Parents) -> bool {
+        self.write_tags(inode);
+        let (first, now) = (self.durable, self.tail.changes);
+        if first == now {
+            return true;
+        }
+        let log = self.names.log(inode, parents, now);
+        let also = log.clone();
+        self.append(&Record::Log(log));
+        self.tail.logs += 1;
+        let version = Pointer { changes: first, ..self.newest() };
+        self.write_pointer(version);
+        for changes in first..=now {
+            if changes > first {
+                self.point_to(Pointer { changes, ..version });
+            }
+            if also.may_leave_out(changes) {
+                self.point_to(Pointer { changes, also: true, ..version });
+            }
+        }
+        false
+    }
+
     /// Makes everything durable.
     pub fn sync_all(&mut self) {
         for file in self.tags.keys().copied().collect::<Vec<_>>() {
             self.write_tags(file);
         }
         self.sync_changes(self.tail.changes);
+        self.names.clear();
     }
 
     /// Writes the tags of a file, and flushes its device.
@@ -279,16 +352,15 @@ impl FileJournal {
             self.submit(dev, sector, data);
         }
         self.flush(dev);
+        self.unsynced.remove(&file);
     }
 
     /// Makes the first changes durable. Returns true if no change is left that a crash can lose.
     fn sync_changes(&mut self, changes: u64) -> bool {
         if changes > self.durable {
-            self.submit(self.device(), POINTER, pointer(changes, self.granule));
-            self.flush(self.device());
-            self.durable = changes;
-            // Later changes stay as they are: a crash can leave each number of them.
-            (changes + 1..=self.tail.changes).for_each(|later| self.point_to(later));
+            self.write_pointer(Pointer { changes, ..self.newest() });
+            (changes + 1..=self.tail.changes)
+                .for_each(|later| self.point_to(Pointer { changes: later, ..self.newest() }));
         }
         self.durable == self.tail.changes
     }
@@ -318,6 +390,7 @@ impl FileJournal {
             self.storage.log_hidden(dev, |_| Event::Clean { dev, sector, len });
         }
         self.synced_by.remove(&file);
+        self.unsynced.remove(&file);
         self.tail.places.remove(&file);
     }
 }

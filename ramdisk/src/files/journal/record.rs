@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::layout::whole_sectors;
+use super::layout::{Pointer, whole_sectors};
+use super::tree_log::TreeLog;
 use crate::files::inode::InodeNumber;
 use crate::{Disk, SECTOR_BYTES};
 
@@ -20,9 +21,17 @@ pub enum Record {
         file: InodeNumber,
         /// The size in bytes.
         size: u64,
+        /// It needs a valid note of the file with this number or a later one. `None`: it needs
+        /// none.
+        needs: Option<u64>,
+        /// It needs this number of valid changes, or a log tree of the file.
+        after: u64,
     },
-    /// The changes from this number on were lost in a crash. The next change takes the number.
-    Void(u64),
+    /// After a crash only this part of the records before was valid. The next change and the next
+    /// log tree take the numbers.
+    Void(Pointer),
+    /// A log tree. It is valid if the pointer has more log trees than its number among them.
+    Log(TreeLog),
 }
 
 /// A change of names, modes, attributes, or of the size by a truncation.
@@ -69,6 +78,8 @@ pub struct Note {
     pub bytes: Bytes,
     /// The file has at least this size if it has the contents.
     pub size: u64,
+    /// The note needs this number of valid changes, or a log tree of the file.
+    pub after: u64,
 }
 
 const LENGTH: usize = size_of::<u32>();

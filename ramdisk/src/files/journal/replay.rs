@@ -1,13 +1,15 @@
 //! The replay of a journal: from devices after a crash to the files that a mount finds.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::layout::{
-    FIRST_RECORD, JOURNAL, MOST_SECTORS, SIZE_TAG, pointed_to, tag_sector, tagged,
+    FIRST_RECORD, JOURNAL, MOST_SECTORS, Pointer, SIZE_TAG, pointed_to, tag_sector, tagged,
 };
 use super::places::Places;
 use super::record::{Cut, JournalChange, Note, Record};
+use super::tree_log::{NamePlace, TreeLog};
 use crate::files::granule::Granule;
 use crate::files::inode::{InodeNumber, SIZE_SECTOR};
 use crate::{Disk, Image, SECTOR_BYTES};
@@ -21,7 +23,11 @@ pub struct Tail {
     pub changes: u64,
     /// The number of the next note.
     pub notes: u64,
-    /// True if the journal has changes that are not valid.
+    /// The number of the next log tree. All before it are valid.
+    pub logs: u64,
+    /// True if the log trees hold also the names that they may leave out.
+    pub also: bool,
+    /// True if the journal has changes that are not valid, or log trees.
     pub has_lost: bool,
     /// The generations of the granules of files that were cut.
     pub places: BTreeMap<InodeNumber, Places>,
@@ -33,6 +39,8 @@ impl Default for Tail {
             sector: FIRST_RECORD,
             changes: 0,
             notes: 0,
+            logs: 0,
+            also: false,
             has_lost: false,
             places: BTreeMap::new(),
         }
@@ -66,13 +74,15 @@ pub fn replay(image: &Image, base: u32) -> (Image, Tail) {
         return (image.clone(), tail);
     };
     let records = read(journal, &mut tail);
-    let mut replay = Replay { image, base, granule, result: image.clone(), tail };
-    for (record, first_lost) in records.iter().zip(first_lost(&records, valid)) {
-        replay.apply(record, first_lost);
+    let mut replay =
+        Replay { image, base, granule, result: image.clone(), newest: BTreeMap::new(), tail };
+    for (record, kept) in records.iter().zip(kept(&records, valid)) {
+        replay.apply(record, &kept);
     }
     let Replay { mut result, mut tail, .. } = replay;
-    tail.has_lost = tail.changes > valid;
-    tail.changes = tail.changes.min(valid);
+    tail.has_lost = tail.changes > valid.changes || valid.logs > 0;
+    tail.changes = tail.changes.min(valid.changes);
+    (tail.logs, tail.also) = (valid.logs, valid.also);
     clear_tags(&mut result, base);
     (result.without(base + JOURNAL), tail)
 }
@@ -86,19 +96,81 @@ fn read(journal: &Disk, tail: &mut Tail) -> Vec<Record> {
     records
 }
 
-/// Returns for each record the number of the first change that is not valid there: the pointer, or
-/// the number of a void record behind it if that is smaller.
-fn first_lost(records: &[Record], valid: u64) -> Vec<u64> {
-    let mut first = valid;
-    let mut each: Vec<u64> = Vec::with_capacity(records.len());
-    for record in records.iter().rev() {
-        if let Record::Void(number) = record {
-            first = first.min(*number);
+/// The part of the journal that a record needs to be valid.
+#[derive(Clone, Debug)]
+struct Kept {
+    /// The changes before this number are valid.
+    changes: u64,
+    /// What log trees behind the record hold.
+    logged: Rc<Logged>,
+}
+
+/// What valid log trees hold.
+#[derive(Clone, Debug, Default)]
+struct Logged {
+    /// The inodes with all that is theirs.
+    inodes: BTreeSet<InodeNumber>,
+    /// The names.
+    names: BTreeSet<NamePlace>,
+}
+
+impl Kept {
+    /// Returns true if contents of a file that need a number of changes are valid.
+    fn has_contents(&self, file: InodeNumber, after: u64) -> bool {
+        after <= self.changes || self.logged.inodes.contains(&file)
+    }
+}
+
+impl Logged {
+    fn add(&mut self, log: &TreeLog, valid: Pointer) {
+        self.inodes.insert(log.inode);
+        let names = log
+            .names
+            .iter()
+            .filter(|name| name.changes.contains(&valid.changes) && (valid.also || !name.also));
+        self.names.extend(names.map(|name| name.place));
+    }
+
+    fn has(&self, inode: InodeNumber, sector: u64) -> bool {
+        self.inodes.contains(&inode)
+            || self.names.contains(&NamePlace { directory: inode, slot: sector })
+    }
+}
+
+/// Returns the part of the journal that is valid for each record: that of the pointer, or that of
+/// the next void record.
+fn kept(records: &[Record], pointer: Pointer) -> Vec<Kept> {
+    let mut valid = pointer;
+    let mut logged = Rc::new(Logged::default());
+    let mut each: Vec<Kept> = Vec::with_capacity(records.len());
+    for (record, number) in records.iter().zip(log_numbers(records)).rev() {
+        match record {
+            Record::Void(before) => {
+                valid = Pointer { changes: valid.changes.min(before.changes), ..*before };
+                logged = Rc::default();
+            }
+            Record::Log(log) if number < valid.logs => Rc::make_mut(&mut logged).add(log, valid),
+            _ => {}
         }
-        each.push(first);
+        each.push(Kept { changes: valid.changes, logged: logged.clone() });
     }
     each.reverse();
     each
+}
+
+/// Returns for each record the number that a log tree has there.
+fn log_numbers(records: &[Record]) -> Vec<u64> {
+    let mut next = 0;
+    let number = |record: &Record| {
+        let number = next;
+        match record {
+            Record::Log(_) => next += 1,
+            Record::Void(before) => next = before.logs,
+            _ => {}
+        }
+        number
+    };
+    records.iter().map(number).collect()
 }
 
 struct Replay<'a> {
@@ -107,19 +179,21 @@ struct Replay<'a> {
     base: u32,
     granule: Granule,
     result: Image,
+    /// The number of the newest valid note of each file.
+    newest: BTreeMap<InodeNumber, u64>,
     tail: Tail,
 }
 
 impl Replay<'_> {
-    /// Applies a record. Changes from the number `first_lost` on are not valid.
-    fn apply(&mut self, record: &Record, first_lost: u64) {
+    /// Applies the valid part of a record.
+    fn apply(&mut self, record: &Record, kept: &Kept) {
         match record {
             Record::Change(change) => {
                 let number = self.tail.changes;
                 self.tail.changes += 1;
-                if number < first_lost {
-                    self.change(change, number + 1);
-                }
+                self.change(change, number + 1, |inode, sector| {
+                    number < kept.changes || kept.logged.has(inode, sector)
+                });
             }
             Record::Note(note) => {
                 let number = self.next_note();
@@ -128,21 +202,24 @@ impl Replay<'_> {
                 let place = tag_sector(note.generation, note.granule);
                 let place = place.filter(|_| generation == note.generation);
                 let tag = place.and_then(|place| self.tag(note.file, place));
-                if tag == Some(number) {
+                // A later note in the same place replaces the contents, if it is valid, but not the
+                // size.
+                if tag >= Some(number) && kept.has_contents(note.file, note.after) {
                     self.fill(note);
-                }
-                // A later note in the same place has replaced the contents, but not the size.
-                if tag >= Some(number) {
                     self.grow(note.file, note.size);
+                    self.newest.insert(note.file, number);
                 }
             }
-            Record::Size { file, size } => {
+            Record::Size { file, size, needs, after } => {
                 let number = self.next_note();
-                if self.tag(*file, SIZE_TAG) >= Some(number) {
+                let is_tagged = self.tag(*file, SIZE_TAG) >= Some(number);
+                let has_data = needs.is_none() || self.newest.get(file) >= needs.as_ref();
+                if is_tagged && has_data && kept.has_contents(*file, *after) {
                     self.grow(*file, *size);
                 }
             }
-            Record::Void(number) => self.tail.changes = *number,
+            Record::Void(before) => self.tail.changes = before.changes,
+            Record::Log(_) => {}
         }
     }
 
@@ -156,15 +233,24 @@ impl Replay<'_> {
         tagged(self.image.disk(self.base + file), sector)
     }
 
-    fn change(&mut self, change: &JournalChange, generation: u64) {
-        for cut in &change.cuts {
+    /// Applies those parts of a change that are valid: sectors of inodes, and cuts, which belong to
+    /// no single sector.
+    fn change(
+        &mut self,
+        change: &JournalChange,
+        generation: u64,
+        is_valid: impl Fn(InodeNumber, u64) -> bool,
+    ) {
+        for cut in change.cuts.iter().filter(|cut| is_valid(cut.file, SIZE_SECTOR)) {
             cut_out(self.result.disk_mut(self.base + cut.file), cut);
             let places = self.tail.places.entry(cut.file).or_default();
             places.cut(cut, self.granule, generation);
         }
         for sector in &change.sectors {
-            let disk = self.result.disk_mut(self.base + sector.inode);
-            disk.write(sector.sector, &sector.bytes);
+            if is_valid(sector.inode, sector.sector) {
+                let disk = self.result.disk_mut(self.base + sector.inode);
+                disk.write(sector.sector, &sector.bytes);
+            }
         }
     }
 

@@ -1,0 +1,270 @@
+//! The log trees of btrfs (`fs/btrfs/tree-log.c`).
+//!
+//! A sync of an inode does not make the changes before it durable. It logs the inode, its names,
+//! and what these need. After a crash the log trees are put over the last transaction. A
+//! transaction can end at any time, so a crash leaves the first k changes, for any k, and all log
+//! trees that were written after them.
+//!
+//! Most of what a log tree holds depends on k: only the names that were changed after a transaction
+//! are in the log trees that follow it. So a [`LoggedName`] has the range of k for which it is
+//! there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::inode::InodeNumber;
+
+/// What a sync of one inode logs: the inode with its contents and attributes, for a directory also
+/// its names; and names in other directories. All of it is as it was at the sync.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeLog {
+    /// The inode.
+    pub inode: InodeNumber,
+    /// The names.
+    pub names: Vec<LoggedName>,
+}
+
+impl TreeLog {
+    /// Returns true if btrfs may leave out a name after this number of changes.
+    pub fn may_leave_out(&self, changes: u64) -> bool {
+        self.names.iter().any(|name| name.also && name.changes.contains(&changes))
+    }
+}
+
+/// A name in a log tree. It leads to an inode or nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedName {
+    /// The place of the name.
+    pub place: NamePlace,
+    /// The name is there if the number of valid changes is in this range.
+    pub changes: Range<u64>,
+    /// True if btrfs may leave the name out.
+    pub also: bool,
+}
+
+/// The place of a name: a slot of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NamePlace {
+    /// The directory.
+    pub directory: InodeNumber,
+    /// The sector of its device.
+    pub slot: u64,
+}
+
+/// A change of one name.
+#[derive(Clone, Copy, Debug)]
+pub struct NameChange {
+    /// The place of the name.
+    pub place: NamePlace,
+    /// The inode that it led to before.
+    pub was: Option<InodeNumber>,
+    /// The inode that it leads to.
+    pub is: Option<InodeNumber>,
+}
+
+impl NameChange {
+    /// Returns true if an inode gets or loses the name.
+    fn is_of(&self, inode: InodeNumber) -> bool {
+        self.was == Some(inode) || self.is == Some(inode)
+    }
+}
+
+/// The changes of names that are not durable, and the inodes that were made and logged since.
+#[derive(Clone, Debug, Default)]
+pub struct NameChanges {
+    /// The changes, each with its number.
+    changes: Vec<(u64, NameChange)>,
+    /// The new inodes, each with the number of the change that made it.
+    made: BTreeMap<InodeNumber, u64>,
+    /// The number of changes when an inode was logged last.
+    logged: BTreeMap<InodeNumber, u64>,
+}
+
+/// The directories that have a name of each inode.
+pub type Parents = BTreeMap<InodeNumber, BTreeSet<InodeNumber>>;
+
+impl NameChanges {
+    /// Adds a change of a name.
+    pub fn add(&mut self, number: u64, change: NameChange) {
+        self.changes.push((number, change));
+    }
+
+    /// Records that a change makes an inode.
+    pub fn made(&mut self, number: u64, inode: InodeNumber) {
+        self.made.insert(inode, number);
+    }
+
+    /// Forgets everything, because all changes are durable.
+    pub fn clear(&mut self) {
+        *self = NameChanges::default();
+    }
+
+    /// Returns the log tree of an inode after `now` changes.
+    pub fn log(&mut self, inode: InodeNumber, parents: &Parents, now: u64) -> TreeLog {
+        let mut logging = Logging { all: self, parents, names: BTreeSet::new() };
+        logging.inode(inode, 0..now, false);
+        for place in self.places_in(inode) {
+            logging.replaced(place, 0..now, false);
+        }
+        logging.children(inode, 0..now, true);
+        if self.is_renamed(inode) {
+            logging.parents_of(inode, 0..now);
+        }
+        for (earlier, at) in &self.logged {
+            logging.updated(*earlier, 0..*at);
+        }
+        let names = logging.names.into_iter();
+        let names = names
+            .map(|(place, from, before, also)| LoggedName { place, changes: from..before, also })
+            .collect();
+        self.logged.insert(inode, now);
+        TreeLog { inode, names }
+    }
+
+    /// Returns the inode that a name leads to now. `None` if nowhere, or if it has not changed.
+    fn target(&self, place: NamePlace) -> Option<InodeNumber> {
+        let newest = self.changes.iter().rev().find(|(_, change)| change.place == place);
+        newest.and_then(|(_, change)| change.is)
+    }
+
+    /// Returns the places of the names of an inode that have changed.
+    fn places_of(&self, inode: InodeNumber) -> BTreeSet<NamePlace> {
+        let of_inode = self.changes.iter().filter(|(_, change)| change.is_of(inode));
+        of_inode.map(|(_, change)| change.place).collect()
+    }
+
+    /// Returns true if an inode has a name.
+    fn has(&self, inode: InodeNumber, place: NamePlace) -> bool {
+        self.target(place) == Some(inode)
+    }
+
+    /// Returns true if an inode has lost a name because a rename has put another in its place
+    /// (`btrfs_rename` does not call `btrfs_record_unlink_dir` for the replaced one).
+    fn is_replaced(&self, inode: InodeNumber, place: NamePlace) -> bool {
+        let newest = self.changes.iter().rfind(|(_, change)| {
+            change.place == place && change.was == Some(inode) && change.is != Some(inode)
+        });
+        newest.is_some_and(|(number, lost)| {
+            let is_exchanged =
+                |(other, change): &(u64, NameChange)| other == number && change.is == Some(inode);
+            lost.is.is_some() && !self.changes.iter().any(is_exchanged)
+        })
+    }
+
+    /// Returns true if an inode has got or lost a name since it was made.
+    fn is_renamed(&self, inode: InodeNumber) -> bool {
+        let made = self.made.get(&inode);
+        self.changes.iter().any(|(number, change)| change.is_of(inode) && made != Some(number))
+    }
+
+    /// Returns the places of a directory that have changed.
+    fn places_in(&self, directory: InodeNumber) -> BTreeSet<NamePlace> {
+        let places = self.changes.iter().map(|(_, change)| change.place);
+        places.filter(|place| place.directory == directory).collect()
+    }
+
+    /// Returns the inodes that a name has led to, each with the numbers of changes after which it
+    /// did.
+    fn holders(&self, place: NamePlace) -> Vec<(InodeNumber, Range<u64>)> {
+        let mut since = 0;
+        let mut holders = Vec::new();
+        for (number, change) in self.changes.iter().filter(|(_, change)| change.place == place) {
+            holders.extend(change.was.map(|inode| (inode, since..*number)));
+            since = *number;
+        }
+        holders
+    }
+}
+
+/// A log tree that is being made.
+struct Logging<'a> {
+    all: &'a NameChanges,
+    parents: &'a Parents,
+    /// The names: each with its place, its range of changes, and whether it may be left out.
+    names: BTreeSet<(NamePlace, u64, u64, bool)>,
+}
+
+impl Logging<'_> {
+    /// Adds a name. False if it is there already, or if the range is empty.
+    fn name(&mut self, place: NamePlace, changes: Range<u64>, also: bool) -> bool {
+        !changes.is_empty() && self.names.insert((place, changes.start, changes.end, also))
+    }
+
+    /// Logs the names of an inode that have changed (`copy_inode_items_to_log`), with the new
+    /// directories above them.
+    fn inode(&mut self, inode: InodeNumber, changes: Range<u64>, also: bool) {
+        for place in self.all.places_of(inode) {
+            let also = also || !self.all.has(inode, place) && self.all.is_replaced(inode, place);
+            if self.name(place, changes.clone(), also) {
+                self.replaced(place, changes.clone(), also);
+            }
+        }
+        self.ancestors(inode, changes, also);
+    }
+
+    /// Logs the inodes that had a name in the last transaction and have others now
+    /// (`add_conflicting_inode`). Otherwise the replay would lose them.
+    fn replaced(&mut self, place: NamePlace, changes: Range<u64>, also: bool) {
+        for (inode, held) in self.all.holders(place) {
+            let both = changes.start.max(held.start)..changes.end.min(held.end);
+            if Some(inode) != self.all.target(place) && !both.is_empty() {
+                self.inode(inode, both, also);
+            }
+        }
+    }
+
+    /// Logs the names of the new directories above an inode (`log_all_new_ancestors`).
+    fn ancestors(&mut self, inode: InodeNumber, changes: Range<u64>, also: bool) {
+        for directory in self.parents.get(&inode).into_iter().flatten() {
+            let made = self.all.made.get(directory).copied().unwrap_or(0);
+            let before = changes.start..changes.end.min(made);
+            for place in self.all.places_of(*directory) {
+                if self.all.has(*directory, place) && self.name(place, before.clone(), also) {
+                    self.replaced(place, before.clone(), also);
+                }
+            }
+            self.ancestors(*directory, changes.clone(), also);
+        }
+    }
+
+    /// Logs what the changed names in a directory lead to, and new directories among it with their
+    /// names (`log_new_dir_dentries`).
+    fn children(&mut self, directory: InodeNumber, changes: Range<u64>, also: bool) {
+        for place in self.all.places_in(directory) {
+            self.replaced(place, changes.clone(), also);
+            let Some(inode) = self.all.target(place) else { continue };
+            self.inode(inode, changes.clone(), also);
+            let made = self.all.made.get(&inode).copied().unwrap_or(0);
+            self.directory(inode, changes.start..changes.end.min(made), also);
+        }
+    }
+
+    /// Logs all changed names in a directory.
+    fn directory(&mut self, directory: InodeNumber, changes: Range<u64>, also: bool) {
+        let places = self.all.places_in(directory);
+        let new = places.into_iter().filter(|at| self.name(*at, changes.clone(), also)).count();
+        if new > 0 {
+            self.children(directory, changes, also);
+        }
+    }
+
+    /// Logs the directories that have, or have lost, a name of an inode (`btrfs_log_all_parents`).
+    fn parents_of(&mut self, inode: InodeNumber, changes: Range<u64>) {
+        let lost = self.all.places_of(inode).into_iter().map(|place| place.directory);
+        let has = self.parents.get(&inode).into_iter().flatten().copied();
+        for directory in lost.chain(has).collect::<BTreeSet<_>>() {
+            self.directory(directory, changes.clone(), true);
+        }
+    }
+
+    /// Logs the names of an inode that was logged before (`btrfs_log_new_name`,
+    /// `btrfs_del_dir_entries_in_log`).
+    fn updated(&mut self, inode: InodeNumber, changes: Range<u64>) {
+        self.inode(inode, changes.clone(), true);
+        for place in self.all.places_in(inode) {
+            self.name(place, changes.clone(), true);
+        }
+    }
+}
