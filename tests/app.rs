@@ -387,8 +387,8 @@ fn shown(work: &str, check: &str, more: &[&str]) -> (Vec<String>, Vec<u64>) {
     let result = of_type(&lines, "models")[0];
     let findings = result["findings"].as_array().unwrap();
     let shows = findings.iter().map(|found| found["shows"].as_str().unwrap().to_owned());
-    let models =
-        ["posix", "ext4", "xfs", "strict"].map(|model| &result["models"][model]["summary"]);
+    let models = ["posix", "ext4", "xfs", "btrfs", "strict"]
+        .map(|model| &result["models"][model]["summary"]);
     let checked = models.map(|summary| summary["distinct"].as_u64().unwrap());
     (shows.collect(), checked.to_vec())
 }

@@ -169,7 +169,12 @@ fn a_punched_hole_is_one_change() {
 /// The worked counts of file-models.md: a file is made, written and renamed.
 #[test]
 fn a_renamed_file_under_each_model() {
-    let rows = [(FileModel::Posix, 24, 16), (FileModel::Ext4, 12, 12), (FileModel::Xfs, 6, 6)];
+    let rows = [
+        (FileModel::Posix, 24, 16),
+        (FileModel::Ext4, 12, 12),
+        (FileModel::Xfs, 6, 6),
+        (FileModel::Btrfs, 6, 6),
+    ];
     for (model, disks, distinct) in rows {
         let mut machine = Machine::of(model);
         machine.write("/new", 1);

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn only_a_complete_search_without_findings_excludes_one() {
-        let [posix, ext4, xfs, strict] = CrashModel::ALL;
+        let [posix, ext4, xfs, _, strict] = CrashModel::ALL;
         let gone = finding("gone", true, false);
         let shown = result(posix, std::slice::from_ref(&gone), |_| ());
         let says = |other: ModelResult| shows("gone", &[shown.clone(), other]);

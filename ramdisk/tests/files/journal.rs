@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use explode_ramdisk::files::{FileKind, FileModel, Granule};
+use explode_ramdisk::files::{Fd, FileKind, FileModel, Granule};
 use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};
 use proptest::prelude::*;
 
@@ -48,6 +48,12 @@ impl Logged {
         self.names.push(now);
     }
 
+    /// Returns the inodes that have a name.
+    fn inodes(&self) -> BTreeSet<u32> {
+        let paths = tree(&self.files).into_keys();
+        paths.map(|path| self.files.stat(&path).unwrap().inode).collect()
+    }
+
     /// Returns the files after a crash. Their names are those after some call.
     fn crash(&self, seed: u64) -> SimFiles {
         let files = mount(self.model, self.replay.crash(seed), self.granule);
@@ -65,6 +71,24 @@ fn names(files: &SimFiles) -> BTreeSet<(String, FileKind)> {
 
 fn models() -> impl Strategy<Value = FileModel> {
     prop::sample::select(vec![FileModel::Ext4, FileModel::Xfs, FileModel::Btrfs])
+}
+
+/// Returns calls on few names, most of which move names or sync.
+fn move_or_sync() -> impl Strategy<Value = Op> {
+    let path = || prop::sample::select(vec!["/a", "/b", "/d/a"]).prop_map(str::to_owned);
+    prop_oneof![
+        3 => path().prop_map(|path| Op::Open { path, flags: (true, false, false) }),
+        1 => (0u32..4).prop_map(Op::Close),
+        2 => Just(Op::Write { fd: 0, offset: 0, len: 600, byte: 1 }),
+        5 => (path(), path()).prop_map(|(from, to)| Op::Rename(from, to)),
+        1 => (path(), path()).prop_map(|(from, to)| Op::Link(from, to)),
+        1 => path().prop_map(Op::Unlink),
+        1 => Just(Op::Mkdir("/d".to_owned())),
+        3 => (0u32..4).prop_map(Op::Fsync),
+        1 => Just(Op::SyncDir("/d".to_owned())),
+        1 => Just(Op::SyncDir("/".to_owned())),
+        2 => Just(Op::Sync),
+    ]
 }
 
 fn granule() -> impl Strategy<Value = u32> {
@@ -112,6 +136,45 @@ proptest! {
                 // The next crash comes while the files are used that this one has left.
                 logged = Logged::new(model, logged.replay.crash(seed), granule);
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A file that was synced has its contents and a name. What was durable and still has a name is
+    /// under some name, whatever was synced since.
+    #[test]
+    fn a_crash_leaves_what_was_synced_and_loses_nothing_that_was_moved(
+        model in models(),
+        ops in prop_oneof![
+            prop::collection::vec(op(), 0..100),
+            prop::collection::vec(move_or_sync(), 0..60),
+        ],
+        granule in granule(),
+        seed in any::<u64>(),
+    ) {
+        let mut logged = Logged::new(model, Image::new(), granule);
+        let mut durable = BTreeSet::new();
+        for op in ops {
+            logged.call(&op);
+            let after = logged.crash(seed);
+            if matches!(op, Op::Sync) {
+                durable = logged.inodes();
+            }
+            durable = durable.intersection(&logged.inodes()).copied().collect();
+            for inode in &durable {
+                prop_assert!(after.path_of(*inode).is_some(), "{:?}: inode {} is lost", op, inode);
+            }
+            let (Op::Fsync(fd) | Op::Fdatasync(fd)) = op else { continue };
+            let Some(synced) = logged.files.fstat(Fd(fd)).ok().filter(|stat| stat.links > 0) else {
+                continue;
+            };
+            let contents = |files: &SimFiles| {
+                files.path_of(synced.inode).map(|path| files.read_file(&path).unwrap())
+            };
+            prop_assert_eq!(contents(&after), contents(&logged.files));
         }
     }
 }

@@ -210,6 +210,10 @@ impl FileJournal {
     /// If [`may_hold`](FileJournal::may_hold) refuses the end.
     pub fn write(&mut self, file: InodeNumber, start: u64, bytes: &Bytes, size: u64, grows: bool) {
         let unit = u64::from(self.granule.0);
+        // A single granule brings its size.
+        let is_single = bytes.len() as u64 == unit;
+        let first_unsynced =
+            self.unsynced.get(&file).copied().or((!is_single).then_some(self.tail.notes));
         for (granule, at) in (start / unit..).zip((0..bytes.len()).step_by(unit as usize)) {
             let part = bytes.slice(at..at + unit as usize);
             let used = part.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -227,8 +231,7 @@ impl FileJournal {
             self.unsynced.entry(file).or_insert(self.tail.notes);
             self.note(&Record::Note(note), file, sector);
         }
-        let needs =
-            self.unsynced.get(&file).copied().filter(|_| self.model.grows_with_other_data());
+        let needs = first_unsynced.filter(|_| self.model.grows_with_other_data());
         if grows && (self.model.grows_before_data() || needs.is_some()) {
             let after = self.changes_before_contents();
             self.note(&Record::Size { file, size, needs, after }, file, SIZE_TAG);
