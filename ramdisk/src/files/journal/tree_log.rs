@@ -143,14 +143,27 @@ impl NameChanges {
     /// Returns true if an inode has lost a name because a rename has put another in its place
     /// (`btrfs_rename` does not call `btrfs_record_unlink_dir` for the replaced one).
     fn is_replaced(&self, inode: InodeNumber, place: NamePlace) -> bool {
+        self.lost(inode, place)
+            .is_some_and(|(number, lost)| lost.is.is_some() && !self.is_named_by(inode, number))
+    }
+
+    /// Returns true if unlink(2) has taken a name from an inode.
+    fn is_unlinked(&self, inode: InodeNumber, place: NamePlace) -> bool {
+        self.lost(inode, place)
+            .is_some_and(|(number, lost)| lost.is.is_none() && !self.is_named_by(inode, number))
+    }
+
+    /// Returns the last change that takes a name from an inode.
+    fn lost(&self, inode: InodeNumber, place: NamePlace) -> Option<(u64, NameChange)> {
         let newest = self.changes.iter().rfind(|(_, change)| {
             change.place == place && change.was == Some(inode) && change.is != Some(inode)
         });
-        newest.is_some_and(|(number, lost)| {
-            let is_exchanged =
-                |(other, change): &(u64, NameChange)| other == number && change.is == Some(inode);
-            lost.is.is_some() && !self.changes.iter().any(is_exchanged)
-        })
+        newest.copied()
+    }
+
+    /// Returns true if a change gives a name to an inode.
+    fn is_named_by(&self, inode: InodeNumber, number: u64) -> bool {
+        self.changes.iter().any(|(other, change)| *other == number && change.is == Some(inode))
     }
 
     /// Returns true if an inode has got or lost a name since it was made.
@@ -205,11 +218,14 @@ impl Logging<'_> {
     }
 
     /// Logs the inodes that had a name in the last transaction and have others now
-    /// (`add_conflicting_inode`). Otherwise the replay would lose them.
+    /// (`add_conflicting_inode`). Otherwise the replay would lose them. btrfs does not log what
+    /// unlink(2) has taken the name from.
     fn replaced(&mut self, place: NamePlace, changes: Range<u64>, also: bool) {
+        let target = self.all.target(place);
         for (inode, held) in self.all.holders(place) {
             let both = changes.start.max(held.start)..changes.end.min(held.end);
-            if Some(inode) != self.all.target(place) && !both.is_empty() {
+            let also = also || target.is_none() && self.all.is_unlinked(inode, place);
+            if Some(inode) != target && !both.is_empty() {
                 self.inode(inode, both, also);
             }
         }
