@@ -8,6 +8,7 @@ mod chops;
 mod compare;
 mod edited_traces;
 mod findings;
+mod models;
 mod strategies;
 mod streams;
 mod terminal;

@@ -25,6 +25,14 @@ pub trait Forecast {
     fn mutates(&self, depth: u32) -> Vec<ExactCount>;
 }
 
+/// A checker that counts something besides checks.
+pub trait Tallies {
+    /// Returns the counts of the last mutate and its checks, each with the name of a group and its
+    /// own name. Called once in each state that is reached, the first one included. The run adds
+    /// them up and reports them.
+    fn tallies(&self) -> Vec<(&'static str, &'static str, ExactCount)>;
+}
+
 /// A checker that can tell which of its states differ only in names and history.
 pub trait Topology {
     /// Returns the canonical form of the state: equal for states that differ only in names and

@@ -2,7 +2,7 @@
 //! EX-18 to EX-22).
 
 use super::Cx;
-use super::abilities::{Demands, Forecast, Probe, Topology};
+use super::abilities::{Demands, Forecast, Probe, Tallies, Topology};
 use super::driver::DiskCheck;
 use super::facts::{CheckerFacts, Unsupported};
 use crate::base::StepError;
@@ -82,6 +82,8 @@ pub struct CheckerAbilities<'a> {
     pub forecast: Option<&'a dyn Forecast>,
     /// Identifies states that are the same except for names and history.
     pub topology: Option<&'a dyn Topology>,
+    /// Counts something besides checks.
+    pub tallies: Option<&'a dyn Tallies>,
     /// Expresses the demands on a crash disk as shell tests.
     pub demands: Option<&'a dyn Demands>,
     /// Prepares for a chop. `None` if the checker continues unchanged.
@@ -107,6 +109,11 @@ impl<'a> CheckerAbilities<'a> {
     /// Sets the identification of equal states.
     pub fn topology(self, topology: &'a dyn Topology) -> CheckerAbilities<'a> {
         CheckerAbilities { topology: Some(topology), ..self }
+    }
+
+    /// Sets the counts besides those of checks.
+    pub fn tallies(self, tallies: &'a dyn Tallies) -> CheckerAbilities<'a> {
+        CheckerAbilities { tallies: Some(tallies), ..self }
     }
 
     /// Sets the demands on a crash disk.

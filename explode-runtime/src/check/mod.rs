@@ -8,7 +8,7 @@ mod digest;
 mod driver;
 mod facts;
 
-pub use abilities::{Demands, Forecast, Probe, Topology};
+pub use abilities::{Demands, Forecast, Probe, Tallies, Topology};
 pub use checker::{Checker, CheckerAbilities, Chop, Whole};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers, DefaultSearch};

@@ -152,7 +152,12 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
             sketch: None,
             topology: checker.abilities().topology.map(|state| xxh3_128(&state.topology())),
         };
-        self.asking.work.get_mut().reached(arrival, bytes.as_deref(), more)
+        let counts = checker.abilities().tallies.map(|checker| checker.tallies());
+        let mut work = self.asking.work.get_mut();
+        for (group, name, count) in counts.into_iter().flatten() {
+            work.tally(group, name, &count);
+        }
+        work.reached(arrival, bytes.as_deref(), more)
     }
 
     /// Returns the signature of the state: the checker's, or the path to the state by default, so

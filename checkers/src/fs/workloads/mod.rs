@@ -27,8 +27,8 @@ use explode_ramdisk::files::{
 };
 use explode_runtime::base::{ExactCount, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Topology,
-    Unsupported, digest,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Forecast, Probe, Tallies,
+    Topology, Unsupported, digest,
 };
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -114,6 +114,12 @@ pub fn def() -> CheckerDef {
                     none, posix, ext4, xfs, btrfs",
             default: "none",
         },
+        OptionDef {
+            name: "seen",
+            about: "true: count how many of the model's states the checked files have shown; each \
+                    workload checks its disks itself",
+            default: "false",
+        },
         UNSYNCED,
         COPIES,
         EXCHANGE,
@@ -144,6 +150,8 @@ struct Workloads {
     open: OpenFiles,
     /// The states of a model. `None` if they do not matter.
     follower: Option<Follower>,
+    /// True if the states are counted that the files have shown.
+    counts_seen: bool,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
@@ -179,6 +187,13 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         Start::Committed { open: true, .. } => committed && open,
         Start::Committed { open: false, .. } => committed && closed,
     };
+    let follower = follower(options)?;
+    let counts_seen = options.bool("seen", false)?;
+    if counts_seen && follower.is_none() {
+        let text = "fs-workloads.seen=true counts the states of a model; add --set \
+                    fs-workloads.model=ext4, or another model";
+        return Err(UsageError(text.to_owned()));
+    }
     Ok(Workloads {
         alphabet,
         starts: Start::ALL.into_iter().filter(is_wanted).collect(),
@@ -194,7 +209,8 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
         keeps_moved: false,
         opens_directories: true,
         open: OpenFiles::default(),
-        follower: follower(options)?,
+        follower,
+        counts_seen,
     })
 }
 
@@ -466,6 +482,10 @@ impl Checker for Workloads {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
+        if self.counts_seen {
+            // A check that another workload has made would not be seen.
+            return None;
+        }
         let states = self.follower.as_ref().map(Follower::states);
         Some(digest((&self.state.fs, &self.state.history, &self.renamed, states)))
     }
@@ -488,7 +508,19 @@ impl Checker for Workloads {
         let remounts = self.start.is_some_and(Start::is_remounted);
         let abilities = CheckerAbilities::default().demands(self).topology(self);
         let abilities = abilities.remounts(remounts).probe(self);
+        let abilities = if self.counts_seen { abilities.tallies(self) } else { abilities };
         if self.swarm { abilities } else { abilities.forecast(self) }
+    }
+}
+
+impl Tallies for Workloads {
+    fn tallies(&self) -> Vec<(&'static str, &'static str, ExactCount)> {
+        let Some((possible, seen)) = self.follower.as_ref().and_then(Follower::seen) else {
+            return Vec::new();
+        };
+        [("workloads", 1), ("possible", possible), ("seen", seen)]
+            .map(|(name, count)| ("states", name, ExactCount::from(count)))
+            .into()
     }
 }
 

@@ -4,6 +4,7 @@
 //! of the last interval. Each state of the checked file system must be one of theirs: otherwise the
 //! model excludes a state that the file system shows.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -71,6 +72,8 @@ pub struct Follower {
     model: FileModel,
     steps: Vec<WorkloadStep>,
     states: Rc<States>,
+    /// The states that were judged since they were computed.
+    seen: RefCell<BTreeSet<u128>>,
 }
 
 /// The states of an interval by epoch, as hashes.
@@ -79,7 +82,8 @@ pub type States = BTreeMap<Epoch, BTreeSet<u128>>;
 impl Follower {
     /// Returns the follower of a workload that has not begun.
     pub fn new(model: FileModel) -> Follower {
-        Follower { model, steps: Vec::new(), states: Rc::default() }
+        let (steps, states, seen) = Default::default();
+        Follower { model, steps, states, seen }
     }
 
     /// Adds a step.
@@ -90,7 +94,16 @@ impl Follower {
     /// Computes the states that a crash from the last [`WorkloadStep::Begin`] on can leave.
     pub fn compute(&mut self) -> Result<(), CheckError> {
         self.states = Rc::new(self.all_states()?);
+        self.seen = RefCell::default();
         Ok(())
+    }
+
+    /// Returns the number of computed states, and of those that were judged since. `None` if none
+    /// are computed.
+    pub fn seen(&self) -> Option<(u64, u64)> {
+        let possible: BTreeSet<u128> = self.states.values().flatten().copied().collect();
+        let seen = self.seen.borrow().len() as u64;
+        (!possible.is_empty()).then_some((possible.len() as u64, seen))
     }
 
     /// Returns the computed states.
@@ -120,6 +133,7 @@ impl Follower {
             epoch => has(&epoch),
         };
         if is_possible {
+            self.seen.borrow_mut().insert(state);
             return Ok(());
         }
         let states = self.states.values().map(BTreeSet::len).max().unwrap_or(0);

@@ -103,7 +103,7 @@ impl NameChanges {
 
     /// Returns the log tree of an inode after `now` changes.
     pub fn log(&mut self, inode: InodeNumber, parents: &Parents, now: u64) -> TreeLog {
-        let mut logging = Logging { all: self, parents, names: BTreeSet::new() };
+        let mut logging = Logging { all: self, inode, parents, names: BTreeSet::new() };
         logging.inode(inode, 0..now, false);
         for place in self.places_in(inode) {
             logging.replaced(place, 0..now, false);
@@ -194,6 +194,8 @@ impl NameChanges {
 /// A log tree that is being made.
 struct Logging<'a> {
     all: &'a NameChanges,
+    /// The inode that is synced.
+    inode: InodeNumber,
     parents: &'a Parents,
     /// The names: each with its place, its range of changes, and whether it may be left out.
     names: BTreeSet<(NamePlace, u64, u64, bool)>,
@@ -206,10 +208,12 @@ impl Logging<'_> {
     }
 
     /// Logs the names of an inode that have changed (`copy_inode_items_to_log`), with the new
-    /// directories above them.
+    /// directories above them. Another inode than the one that is synced may keep those that it has
+    /// lost.
     fn inode(&mut self, inode: InodeNumber, changes: Range<u64>, also: bool) {
         for place in self.all.places_of(inode) {
-            let also = also || !self.all.has(inode, place) && self.all.is_replaced(inode, place);
+            let may_stay = inode != self.inode || self.all.is_replaced(inode, place);
+            let also = also || may_stay && !self.all.has(inode, place);
             if self.name(place, changes.clone(), also) {
                 self.replaced(place, changes.clone(), also);
             }
