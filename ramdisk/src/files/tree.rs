@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use super::access::Access;
 use super::granule::Granule;
 use super::inode::{Directory, INODES, Inode, InodeBody, InodeNumber};
-use super::journal::{FileJournal, NameChange, NamePlace, Parents, Touch};
+use super::journal::{FileJournal, NameChange, NameSlot, Parents, Touch};
 use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
@@ -159,7 +159,7 @@ impl Tree {
         let directory = self.directory_mut(at)?;
         let (sector, before) = directory.point(name, target);
         directory.removed.extend(before);
-        let place = NamePlace { directory: at, slot: sector };
+        let place = NameSlot { directory: at, slot: sector };
         let change = NameChange { place, was: before, is: target };
         self.journal.iter_mut().for_each(|journal| journal.name(change));
         if let Some(before) = before {

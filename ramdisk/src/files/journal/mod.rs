@@ -28,7 +28,7 @@ use self::record::{JournalChange, Note, Record, SectorChange};
 pub use self::replay::replayed;
 use self::replay::{Tail, cut_out};
 use self::tree_log::NameChanges;
-pub use self::tree_log::{NameChange, NamePlace, Parents};
+pub use self::tree_log::{NameChange, NameSlot, Parents};
 use super::Result;
 use super::granule::Granule;
 use super::inode::InodeNumber;

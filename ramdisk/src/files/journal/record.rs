@@ -21,10 +21,10 @@ pub enum Record {
         file: InodeNumber,
         /// The size in bytes.
         size: u64,
-        /// It needs a valid note of the file with this number or a later one. `None`: it needs
-        /// none.
+        /// The number of a note. The size needs a valid note of the file with this number or a
+        /// later one. `None` if it needs none.
         needs: Option<u64>,
-        /// It needs this number of valid changes, or a log tree of the file.
+        /// The number of valid changes that the size needs, if no log tree has the file.
         after: u64,
     },
     /// After a crash only this part of the records before was valid. The next change and the next
@@ -78,7 +78,7 @@ pub struct Note {
     pub bytes: Bytes,
     /// The file has at least this size if it has the contents.
     pub size: u64,
-    /// The note needs this number of valid changes, or a log tree of the file.
+    /// The number of valid changes that the note needs, if no log tree has the file.
     pub after: u64,
 }
 

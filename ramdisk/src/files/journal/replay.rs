@@ -9,7 +9,7 @@ use super::layout::{
 };
 use super::places::Places;
 use super::record::{Cut, JournalChange, Note, Record};
-use super::tree_log::{NamePlace, TreeLog};
+use super::tree_log::{NameSlot, TreeLog};
 use crate::files::granule::Granule;
 use crate::files::inode::{InodeNumber, SIZE_SECTOR};
 use crate::{Disk, Image, SECTOR_BYTES};
@@ -101,17 +101,17 @@ fn read(journal: &Disk, tail: &mut Tail) -> Vec<Record> {
 struct Kept {
     /// The changes before this number are valid.
     changes: u64,
-    /// What log trees behind the record hold.
+    /// The contents of the valid log trees behind the record.
     logged: Rc<Logged>,
 }
 
-/// What valid log trees hold.
+/// The contents of valid log trees.
 #[derive(Clone, Debug, Default)]
 struct Logged {
     /// The inodes with all that is theirs.
     inodes: BTreeSet<InodeNumber>,
     /// The names.
-    names: BTreeSet<NamePlace>,
+    names: BTreeSet<NameSlot>,
 }
 
 impl Kept {
@@ -133,7 +133,7 @@ impl Logged {
 
     fn has(&self, inode: InodeNumber, sector: u64) -> bool {
         self.inodes.contains(&inode)
-            || self.names.contains(&NamePlace { directory: inode, slot: sector })
+            || self.names.contains(&NameSlot { directory: inode, slot: sector })
     }
 }
 

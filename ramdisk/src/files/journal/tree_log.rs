@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::inode::InodeNumber;
 
-/// What a sync of one inode logs: the inode with its contents and attributes, for a directory also
-/// its names; and names in other directories. All of it is as it was at the sync.
+/// The log tree of a sync of one inode: the inode with its contents and attributes, for a directory
+/// also its names; and names in other directories. All of it is as it was at the sync.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeLog {
     /// The inode.
@@ -37,7 +37,7 @@ impl TreeLog {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedName {
     /// The place of the name.
-    pub place: NamePlace,
+    pub place: NameSlot,
     /// The name is there if the number of valid changes is in this range.
     pub changes: Range<u64>,
     /// True if btrfs may leave the name out.
@@ -46,7 +46,7 @@ pub struct LoggedName {
 
 /// The place of a name: a slot of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct NamePlace {
+pub struct NameSlot {
     /// The directory.
     pub directory: InodeNumber,
     /// The sector of its device.
@@ -57,7 +57,7 @@ pub struct NamePlace {
 #[derive(Clone, Copy, Debug)]
 pub struct NameChange {
     /// The place of the name.
-    pub place: NamePlace,
+    pub place: NameSlot,
     /// The inode that it led to before.
     pub was: Option<InodeNumber>,
     /// The inode that it leads to.
@@ -124,37 +124,37 @@ impl NameChanges {
     }
 
     /// Returns the inode that a name leads to now. `None` if nowhere, or if it has not changed.
-    fn target(&self, place: NamePlace) -> Option<InodeNumber> {
+    fn target(&self, place: NameSlot) -> Option<InodeNumber> {
         let newest = self.changes.iter().rev().find(|(_, change)| change.place == place);
         newest.and_then(|(_, change)| change.is)
     }
 
     /// Returns the places of the names of an inode that have changed.
-    fn places_of(&self, inode: InodeNumber) -> BTreeSet<NamePlace> {
+    fn places_of(&self, inode: InodeNumber) -> BTreeSet<NameSlot> {
         let of_inode = self.changes.iter().filter(|(_, change)| change.is_of(inode));
         of_inode.map(|(_, change)| change.place).collect()
     }
 
     /// Returns true if an inode has a name.
-    fn has(&self, inode: InodeNumber, place: NamePlace) -> bool {
+    fn has(&self, inode: InodeNumber, place: NameSlot) -> bool {
         self.target(place) == Some(inode)
     }
 
     /// Returns true if an inode has lost a name because a rename has put another in its place
     /// (`btrfs_rename` does not call `btrfs_record_unlink_dir` for the replaced one).
-    fn is_replaced(&self, inode: InodeNumber, place: NamePlace) -> bool {
+    fn is_replaced(&self, inode: InodeNumber, place: NameSlot) -> bool {
         self.lost(inode, place)
             .is_some_and(|(number, lost)| lost.is.is_some() && !self.is_named_by(inode, number))
     }
 
     /// Returns true if unlink(2) has taken a name from an inode.
-    fn is_unlinked(&self, inode: InodeNumber, place: NamePlace) -> bool {
+    fn is_unlinked(&self, inode: InodeNumber, place: NameSlot) -> bool {
         self.lost(inode, place)
             .is_some_and(|(number, lost)| lost.is.is_none() && !self.is_named_by(inode, number))
     }
 
     /// Returns the last change that takes a name from an inode.
-    fn lost(&self, inode: InodeNumber, place: NamePlace) -> Option<(u64, NameChange)> {
+    fn lost(&self, inode: InodeNumber, place: NameSlot) -> Option<(u64, NameChange)> {
         let newest = self.changes.iter().rfind(|(_, change)| {
             change.place == place && change.was == Some(inode) && change.is != Some(inode)
         });
@@ -173,14 +173,14 @@ impl NameChanges {
     }
 
     /// Returns the places of a directory that have changed.
-    fn places_in(&self, directory: InodeNumber) -> BTreeSet<NamePlace> {
+    fn places_in(&self, directory: InodeNumber) -> BTreeSet<NameSlot> {
         let places = self.changes.iter().map(|(_, change)| change.place);
         places.filter(|place| place.directory == directory).collect()
     }
 
     /// Returns the inodes that a name has led to, each with the numbers of changes after which it
     /// did.
-    fn holders(&self, place: NamePlace) -> Vec<(InodeNumber, Range<u64>)> {
+    fn holders(&self, place: NameSlot) -> Vec<(InodeNumber, Range<u64>)> {
         let mut since = 0;
         let mut holders = Vec::new();
         for (number, change) in self.changes.iter().filter(|(_, change)| change.place == place) {
@@ -198,12 +198,12 @@ struct Logging<'a> {
     inode: InodeNumber,
     parents: &'a Parents,
     /// The names: each with its place, its range of changes, and whether it may be left out.
-    names: BTreeSet<(NamePlace, u64, u64, bool)>,
+    names: BTreeSet<(NameSlot, u64, u64, bool)>,
 }
 
 impl Logging<'_> {
     /// Adds a name. False if it is there already, or if the range is empty.
-    fn name(&mut self, place: NamePlace, changes: Range<u64>, also: bool) -> bool {
+    fn name(&mut self, place: NameSlot, changes: Range<u64>, also: bool) -> bool {
         !changes.is_empty() && self.names.insert((place, changes.start, changes.end, also))
     }
 
@@ -224,7 +224,7 @@ impl Logging<'_> {
     /// Logs the inodes that had a name in the last transaction and have others now
     /// (`add_conflicting_inode`). Otherwise the replay would lose them. btrfs does not log what
     /// unlink(2) has taken the name from.
-    fn replaced(&mut self, place: NamePlace, changes: Range<u64>, also: bool) {
+    fn replaced(&mut self, place: NameSlot, changes: Range<u64>, also: bool) {
         let target = self.all.target(place);
         for (inode, held) in self.all.holders(place) {
             let both = changes.start.max(held.start)..changes.end.min(held.end);
