@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "what a property test met is its result too")]
 
 #[path = "device_model/mod.rs"]
-mod device_model;
+pub(crate) mod device_model;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,19 +1,20 @@
-//! The simulation of `device_model/` on its own: against the golden disks, and against itself.
+//! The simulation of `device_model/` on its own: against the golden disks, and against itself. Here
+//! are also the tests of the engine against it, so that both are built once.
 
 #![allow(clippy::print_stdout, reason = "what a property test met is its result too")]
 
-#[path = "device_model/mod.rs"]
-mod device_model;
+#[path = "device_model.rs"]
+mod engine;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use device_model::case::{Case, DEVICES};
-use device_model::machine::Machine;
-use device_model::seen::Seen;
-use device_model::{Atom, Disks, Epoch, Rules};
-use device_model::{blank, eager, emissions, generate, instants, picture, simulate};
+use engine::device_model::case::{Case, DEVICES};
+use engine::device_model::machine::Machine;
+use engine::device_model::seen::Seen;
+use engine::device_model::{self, Atom, Disks, Epoch, Rules};
+use engine::device_model::{blank, eager, emissions, generate, instants, picture, simulate};
 use explode_ramdisk::Event;
 use proptest::prelude::*;
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! A component makes choices (EX-11): in one sequence with the checker, and never on the stack of a
 //! crash disk.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -16,7 +14,7 @@ use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Recovery, Stack, Surface};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
-use common::Said;
+use crate::common::{self, Said};
 
 thread_local! {
     /// Every answer, with the name of its choice.

@@ -2,8 +2,6 @@
 //! depth, compared with a count by brute force. Also a recovery that only fails after it was
 //! interrupted twice or three times.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use explode_ramdisk::{Flags, RamDisk};
@@ -15,7 +13,7 @@ use explode_runtime::plan::{MOST_CRASH_DEPTH, Registry};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
-use common::Said;
+use crate::common::{self, Said};
 
 /// The first byte of four sectors: the contents of the disk, for this toy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

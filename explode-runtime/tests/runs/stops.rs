@@ -2,8 +2,6 @@
 //! has the counts of a run that was never stopped. A run is stopped at each of its steps in turn. A
 //! budget ends it in the same way.
 
-mod common;
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,6 +23,8 @@ use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, St
 use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::worker::{InThreadWorkers, replay};
+
+use crate::common;
 
 const BLOCK: usize = 4096;
 const NEVER: usize = usize::MAX;

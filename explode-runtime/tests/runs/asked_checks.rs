@@ -1,8 +1,6 @@
 //! A component requests crash checks in the middle of its own operation (EX-66). A bug is found
 //! that no other check sees.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -15,7 +13,7 @@ use explode_runtime::report::Message;
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Recovery, Stack, Surface};
 use explode_runtime::verdict::{BrokenKind, CheckError, Verdict, Violation};
 
-use common::Said;
+use crate::common::{self, Said};
 
 thread_local! {
     /// The observations of every check: epoch and argument, the number of existing records, and the

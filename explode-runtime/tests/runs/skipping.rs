@@ -1,9 +1,6 @@
 //! Sound skipping: a run has the same results with and without it, on any system. A system on which
 //! it is not sound is detected (docs/model/equivalence.md).
 
-mod common;
-mod toy;
-
 use std::collections::BTreeMap;
 
 use explode_runtime::base::Options;
@@ -11,7 +8,8 @@ use explode_runtime::plan::Plan;
 use explode_runtime::report::{Message, RunInfo, Summary};
 use proptest::prelude::*;
 
-use common::Said;
+use crate::common::{self, Said};
+use crate::toy;
 
 /// Runs the toy with these options.
 fn run(options: &Options, crash_depth: u32, skip: bool) -> Said {

@@ -1,8 +1,6 @@
 //! A world of two hosts as a system. Each host has its own disks, log and fence. Choices name their
 //! host. Findings replay, and the results of several workers merge to those of one worker.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use explode_ramdisk::{Event, Flags, Image, Payload, RamDisk, Recording};
@@ -26,7 +24,7 @@ use explode_runtime::unit::{
 use explode_runtime::verdict::{CheckError, Verdict, Violation, WorkerStep};
 use explode_runtime::worker::{RemoteWorkers, Workers, spawn_thread};
 
-use common::Said;
+use crate::common::{self, Said};
 
 const BLOCK: usize = 4096;
 const HOSTS: [HostId; 2] = [HostId(0), HostId(1)];

@@ -1,8 +1,6 @@
 //! Exploration: the tree of choices is covered exactly once, in the strategy's order, and a run's
 //! counts are exact.
 
-mod common;
-
 use std::cell::RefCell;
 
 use explode_runtime::base::{Options, UsageError};
@@ -11,6 +9,8 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
+
+use crate::common;
 
 thread_local! {
     /// The choices of every mutate that returned, as paths.

@@ -1,8 +1,6 @@
 //! The order in which components and checkers are called (EX-21). Init follows the mounts. Finish
 //! comes before the unmounts, at a chop and wherever a unit ends.
 
-mod common;
-
 use std::cell::{Cell, RefCell};
 
 use explode_ramdisk::Flags;
@@ -18,7 +16,7 @@ use explode_runtime::trace::ReplayResult;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::worker::replay;
 
-use common::Said;
+use crate::common::{self, Said};
 
 thread_local! {
     static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };

@@ -1,7 +1,5 @@
 //! Soft crashes: each operation has one disk, with the contents that the program saw then.
 
-mod common;
-
 use std::cell::RefCell;
 
 use explode_ramdisk::files::{Files, Granule, OpenFlags};
@@ -14,6 +12,8 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::writeset::{DeviceRules, WriteSet};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
+
+use crate::common;
 
 /// Collects every path with its contents, in order.
 fn tree(files: &dyn Files, at: &str, found: &mut Vec<(String, Vec<u8>)>) {

@@ -1,7 +1,5 @@
 //! Crash checks through the whole pipeline, on one disk whose crash disks can be counted by hand.
 
-mod common;
-
 use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, Payload, RamDisk};
@@ -11,6 +9,8 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::report::Message;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
+
+use crate::common;
 
 thread_local! {
     /// The arguments and observations of every check: epoch, arguments, the first byte of sectors
@@ -262,7 +262,9 @@ fn a_restore_that_takes_another_path_names_the_place() {
     });
     let message = broken.expect("it was told");
     assert!(
-        message.contains("choice 0: recorded 3 options at explode-runtime/tests/crash_checks.rs:"),
+        message.contains(
+            "choice 0: recorded 3 options at explode-runtime/tests/runs/crash_checks.rs:"
+        ),
         "{message}"
     );
     assert!(message.contains("now 4 options"), "{message}");

@@ -1,8 +1,6 @@
 //! Chops (EX-53): the bugs that are found with them, those that are lost by design, and the small
 //! number of repeated mutates.
 
-mod common;
-
 use std::cell::RefCell;
 
 use explode_ramdisk::Flags;
@@ -13,7 +11,7 @@ use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 
-use common::Said;
+use crate::common::{self, Said};
 
 thread_local! {
     /// The number of mutates on the path, at each call of mutate.

@@ -1,9 +1,6 @@
 //! A trace records its defaults, and its replay uses them. A later change of a default does not
 //! change the meaning of a trace.
 
-mod common;
-
-use common::run;
 use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Mode, OptionDef, Options, StepError, TargetBounds};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
@@ -16,6 +13,8 @@ use explode_runtime::trace::{ReplayResult, Trace};
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use explode_runtime::worker::replay;
 use serde_json::{Value, json};
+
+use crate::common::run;
 
 /// A disk that keeps flushes or drops them.
 struct Disk {

@@ -1,8 +1,6 @@
 //! A checker reads the log, adds its own records, and requests crash checks at each of them
 //! (EX-65).
 
-mod common;
-
 use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, RamDisk};
@@ -13,6 +11,8 @@ use explode_runtime::events::Event;
 use explode_runtime::report::Message;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, Verdict, Violation};
+
+use crate::common;
 
 thread_local! {
     /// The argument of every check, and the first byte of each block.
