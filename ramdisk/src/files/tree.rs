@@ -20,8 +20,8 @@ use nix::errno::Errno;
 
 use super::access::Access;
 use super::granule::Granule;
-use super::inode::{Directory, INODES, Inode, InodeBody, InodeNumber};
-use super::journal::{FileJournal, NameChange, NameSlot, Parents, Touch};
+use super::inode::{DirEntry, Directory, INODES, Inode, InodeBody, InodeNumber};
+use super::journal::{FileJournal, NameChange, NameSlot, NamesOfInodes, Touch};
 use super::slot::Slot;
 use super::{FileKind, Result, path, slot};
 use crate::{Flags, Payload, ReadRange, SECTOR_BYTES, Storage};
@@ -263,21 +263,24 @@ impl Tree {
             return self.sync_journal(|journal| journal.sync(number, what));
         }
         if self.inode(number).links > 0 {
-            let parents = self.parents();
-            self.sync_journal(|journal| journal.sync_by_log(number, &parents));
+            let names = self.names_of_inodes();
+            self.sync_journal(|journal| journal.sync_by_log(number, &names));
         }
     }
 
-    /// Returns the directories that have a name of each inode.
-    fn parents(&self) -> Parents {
-        let mut parents = Parents::new();
+    /// Returns the names of each inode.
+    fn names_of_inodes(&self) -> NamesOfInodes {
+        let mut names = NamesOfInodes::new();
         for (number, inode) in &self.inodes {
             let InodeBody::Directory(directory) = &inode.body else { continue };
-            for child in directory.names.values().filter_map(|name| name.leads_to) {
-                parents.entry(child).or_default().insert(*number);
+            for DirEntry { slot, leads_to, .. } in directory.names.values() {
+                let place = NameSlot { directory: *number, slot: *slot };
+                leads_to
+                    .iter()
+                    .for_each(|child| _ = names.entry(*child).or_default().insert(place));
             }
         }
-        parents
+        names
     }
 
     /// Syncs through the journal. Once it has no change that a crash can lose, no removed name can

@@ -28,7 +28,7 @@ use self::record::{JournalChange, Note, Record, SectorChange};
 pub use self::replay::replayed;
 use self::replay::{Tail, cut_out};
 use self::tree_log::NameChanges;
-pub use self::tree_log::{NameChange, NameSlot, Parents};
+pub use self::tree_log::{NameChange, NameSlot, NamesOfInodes};
 use super::Result;
 use super::granule::Granule;
 use super::inode::InodeNumber;
@@ -316,13 +316,13 @@ impl FileJournal {
 
     /// Makes an inode durable by a log tree. The changes before it stay as they are. Returns true
     /// if no change is left that a crash can lose.
-    pub fn sync_by_log(&mut self, inode: InodeNumber, parents: &Parents) -> bool {
+    pub fn sync_by_log(&mut self, inode: InodeNumber, existing: &NamesOfInodes) -> bool {
         self.write_tags(inode);
         let (first, now) = (self.durable, self.tail.changes);
         if first == now {
             return true;
         }
-        let log = self.names.log(inode, parents, now);
+        let log = self.names.log(inode, existing, now);
         let also = log.clone();
         self.append(&Record::Log(log));
         self.tail.logs += 1;

@@ -82,8 +82,8 @@ pub struct NameChanges {
     logged: BTreeMap<InodeNumber, u64>,
 }
 
-/// The directories that have a name of each inode.
-pub type Parents = BTreeMap<InodeNumber, BTreeSet<InodeNumber>>;
+/// The names of each inode.
+pub type NamesOfInodes = BTreeMap<InodeNumber, BTreeSet<NameSlot>>;
 
 impl NameChanges {
     /// Adds a change of a name.
@@ -102,8 +102,8 @@ impl NameChanges {
     }
 
     /// Returns the log tree of an inode after `now` changes.
-    pub fn log(&mut self, inode: InodeNumber, parents: &Parents, now: u64) -> TreeLog {
-        let mut logging = Logging { all: self, inode, parents, names: BTreeSet::new() };
+    pub fn log(&mut self, inode: InodeNumber, existing: &NamesOfInodes, now: u64) -> TreeLog {
+        let mut logging = Logging { all: self, inode, existing, names: BTreeSet::new() };
         logging.inode(inode, 0..now, false);
         for place in self.places_in(inode) {
             logging.replaced(place, 0..now, false);
@@ -196,7 +196,7 @@ struct Logging<'a> {
     all: &'a NameChanges,
     /// The inode that is synced.
     inode: InodeNumber,
-    parents: &'a Parents,
+    existing: &'a NamesOfInodes,
     /// The names: each with its place, its range of changes, and whether it may be left out.
     names: BTreeSet<(NameSlot, u64, u64, bool)>,
 }
@@ -222,30 +222,44 @@ impl Logging<'_> {
     }
 
     /// Logs the inodes that had a name in the last transaction and have others now
-    /// (`add_conflicting_inode`). Otherwise the replay would lose them. btrfs does not log what
-    /// unlink(2) has taken the name from.
+    /// (`add_conflicting_inode`). Otherwise the replay would lose them. btrfs may leave them out if
+    /// they also have a name as before (`need_log_inode`), and does not log what unlink(2) has
+    /// taken the name from.
     fn replaced(&mut self, place: NameSlot, changes: Range<u64>, also: bool) {
         let target = self.all.target(place);
         for (inode, held) in self.all.holders(place) {
             let both = changes.start.max(held.start)..changes.end.min(held.end);
-            let also = also || target.is_none() && self.all.is_unlinked(inode, place);
+            let is_unlinked = || target.is_none() && self.all.is_unlinked(inode, place);
+            let also = also || self.keeps_a_name(inode) || is_unlinked();
             if Some(inode) != target && !both.is_empty() {
                 self.inode(inode, both, also);
             }
         }
     }
 
+    /// Returns true if an inode has a name that has not changed.
+    fn keeps_a_name(&self, inode: InodeNumber) -> bool {
+        let changed = self.all.places_of(inode);
+        self.existing.get(&inode).is_some_and(|names| !names.is_subset(&changed))
+    }
+
+    /// Returns the directories that have a name of an inode.
+    fn parents(&self, inode: InodeNumber) -> BTreeSet<InodeNumber> {
+        let names = self.existing.get(&inode).into_iter().flatten();
+        names.map(|place| place.directory).collect()
+    }
+
     /// Logs the names of the new directories above an inode (`log_all_new_ancestors`).
     fn ancestors(&mut self, inode: InodeNumber, changes: Range<u64>, also: bool) {
-        for directory in self.parents.get(&inode).into_iter().flatten() {
-            let made = self.all.made.get(directory).copied().unwrap_or(0);
+        for directory in self.parents(inode) {
+            let made = self.all.made.get(&directory).copied().unwrap_or(0);
             let before = changes.start..changes.end.min(made);
-            for place in self.all.places_of(*directory) {
-                if self.all.has(*directory, place) && self.name(place, before.clone(), also) {
+            for place in self.all.places_of(directory) {
+                if self.all.has(directory, place) && self.name(place, before.clone(), also) {
                     self.replaced(place, before.clone(), also);
                 }
             }
-            self.ancestors(*directory, changes.clone(), also);
+            self.ancestors(directory, changes.clone(), also);
         }
     }
 
@@ -273,8 +287,7 @@ impl Logging<'_> {
     /// Logs the directories that have, or have lost, a name of an inode (`btrfs_log_all_parents`).
     fn parents_of(&mut self, inode: InodeNumber, changes: Range<u64>) {
         let lost = self.all.places_of(inode).into_iter().map(|place| place.directory);
-        let has = self.parents.get(&inode).into_iter().flatten().copied();
-        for directory in lost.chain(has).collect::<BTreeSet<_>>() {
+        for directory in lost.chain(self.parents(inode)).collect::<BTreeSet<_>>() {
             self.directory(directory, changes.clone(), true);
         }
     }
