@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Fd, FileKind, FileModel, Granule};
-use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};
+use explode_ramdisk::{Event, Files, Image, Recording, SimFiles, Storage};
 use proptest::prelude::*;
 
 use crate::model::Model;
@@ -153,13 +153,19 @@ proptest! {
             prop::collection::vec(move_or_sync(), 0..60),
         ],
         granule in granule(),
-        seed in any::<u64>(),
+        seeds in prop::collection::vec(any::<u64>(), 100),
     ) {
         let mut logged = Logged::new(model, Image::new(), granule);
         let mut durable = BTreeSet::new();
-        for op in ops {
+        for (op, seed) in ops.into_iter().zip(seeds) {
             logged.call(&op);
             let after = logged.crash(seed);
+            if seed % 8 == 0 {
+                // The next crash comes while the files are used that this one has left.
+                logged = Logged::new(model, logged.replay.crash(seed), granule);
+                durable = logged.inodes();
+                continue;
+            }
             if matches!(op, Op::Sync) {
                 durable = logged.inodes();
             }
@@ -217,4 +223,26 @@ fn fdatasync_waits_for_a_new_size() {
         let durable = mount(model, logged.replay.durable(), 4096);
         assert_eq!(durable.stat("/a").unwrap().size, 9000, "{model}");
     }
+}
+
+/// A log tree that was lost in a crash does not take the number of one that is written later.
+#[test]
+fn a_lost_log_tree_stays_lost() {
+    let mut logged = Logged::new(FileModel::Btrfs, Image::new(), 4096);
+    let open = |path: &str| Op::Open { path: path.to_owned(), flags: (true, false, false) };
+    logged.call(&open("/a"));
+    // The crash comes when the log tree is written and its pointer is not. The name is kept.
+    call(&logged.files, &Op::Fsync(0)).unwrap();
+    let log = logged.files.storage().take_log();
+    let written = log.iter().position(|event| matches!(event, Event::Append { .. }));
+    log[..=written.expect("the log tree")].iter().for_each(|event| logged.replay.event(event));
+    let image = (0..).map(|seed| logged.replay.crash(seed));
+    let has_name = |image: &Image| mount(FileModel::Btrfs, image.clone(), 4096).stat("/a").is_ok();
+    let kept = image.take(100).find(has_name).expect("a crash that keeps the name");
+    let mut again = Logged::new(FileModel::Btrfs, kept, 4096);
+    for op in [open("/b"), Op::Fsync(0)] {
+        again.call(&op);
+    }
+    let durable = mount(FileModel::Btrfs, again.replay.durable(), 4096);
+    assert_eq!(durable.stat("/b").unwrap().kind, FileKind::File);
 }

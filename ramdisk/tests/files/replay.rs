@@ -69,7 +69,8 @@ impl Replay {
                 }
             }
             Event::Submit { id, dev, sector, payload: Payload::Data(data), flags: Flags::NONE } => {
-                for (at, sectors) in self.cut(*sector, data) {
+                let is_journal = *dev == self.base + JOURNAL;
+                for (at, sectors) in self.cut(*sector, data).into_iter().filter(|_| !is_journal) {
                     let known = self.pieces.contains(&(*dev, at, sectors));
                     assert!(
                         known,
@@ -77,13 +78,14 @@ impl Replay {
                     );
                 }
                 for (at, bytes) in sectors(*sector, data) {
-                    let versions =
-                        self.pending.get_mut(&(*dev, at)).expect("what is submitted was dirty");
-                    if *dev == self.base + JOURNAL {
-                        // A sync of some changes repeats an older version of the pointer.
+                    if is_journal {
+                        // A sync writes an older version of the pointer, or a new one to log trees.
+                        let versions = self.pending.entry((*dev, at)).or_default();
                         versions.push((bytes, Fate::InFlight(*id)));
                         continue;
                     }
+                    let versions =
+                        self.pending.get_mut(&(*dev, at)).expect("what is submitted was dirty");
                     let (newest, fate) = versions.last_mut().expect("no empty list stays");
                     assert!(
                         *newest == bytes,

@@ -43,7 +43,12 @@ const fn not(command: &'static str, page: &'static str, why: &'static str) -> El
 
 pub static ALL: &[Elsewhere] = &[
     test("scripts/test", "", "scripts/test", "cargo test ${cargo_profile:-} --workspace"),
-    test("cargo test", "", "scripts/test", "cargo test ${cargo_profile:-} --workspace --features engines"),
+    test(
+        "cargo test",
+        "",
+        "scripts/test",
+        "cargo test ${cargo_profile:-} --workspace --features engines",
+    ),
     test(
         "cargo test -p explode-cluster --features async",
         "docs/guide/async-hosts.md",

@@ -2,7 +2,8 @@
 //!
 //! | device | sector | contents |
 //! | --- | --- | --- |
-//! | journal | 0 | the [`Pointer`], and the bytes of a granule |
+//! | journal | 0 | the number of valid changes, and the bytes of a granule |
+//! | journal | 1 | the number of valid log trees, and whether they hold all that they may |
 //! | journal | 8 - | the records |
 //! | a file | [`SIZE_TAG`] | the number of the note of the newest size, plus one |
 //! | a file | [`TAGS`] - | for each granule and generation the same of its newest note |
@@ -20,6 +21,8 @@ use crate::{Disk, SECTOR_BYTES, ZERO_SECTOR};
 pub const JOURNAL: InodeNumber = INODES - 1;
 /// The sector of the pointer.
 pub const POINTER: u64 = 0;
+/// The sector of the pointer to log trees.
+pub const LOG_POINTER: u64 = 1;
 /// The sector of the first record.
 pub const FIRST_RECORD: u64 = 8;
 /// The sector of a file's device with the tag of its size.
@@ -57,14 +60,20 @@ pub struct Pointer {
     pub also: bool,
 }
 
-/// Returns a sector with the pointer.
-pub fn pointer(pointer: Pointer, granule: Granule) -> Bytes {
+/// Returns a sector with the number of valid changes.
+pub fn pointer(changes: u64, granule: Granule) -> Bytes {
     let mut sector = ZERO_SECTOR;
     sector[..8].copy_from_slice(&MAGIC);
-    sector[8..16].copy_from_slice(&pointer.changes.to_le_bytes());
+    sector[8..16].copy_from_slice(&changes.to_le_bytes());
     sector[16..24].copy_from_slice(&u64::from(granule.0).to_le_bytes());
-    sector[24..32].copy_from_slice(&pointer.logs.to_le_bytes());
-    sector[32] = u8::from(pointer.also);
+    Bytes::copy_from_slice(&sector)
+}
+
+/// Returns a sector with the number of valid log trees.
+pub fn log_pointer(logs: u64, also: bool) -> Bytes {
+    let mut sector = ZERO_SECTOR;
+    sector[..8].copy_from_slice(&logs.to_le_bytes());
+    sector[8] = u8::from(also);
     Bytes::copy_from_slice(&sector)
 }
 
@@ -72,11 +81,9 @@ pub fn pointer(pointer: Pointer, granule: Granule) -> Bytes {
 pub fn pointed_to(journal: &Disk) -> Option<(Pointer, Granule)> {
     let sector = journal.sector(POINTER);
     let granule = u32::try_from(number(&sector[16..])).ok()?;
-    let pointer = Pointer {
-        changes: number(&sector[8..]),
-        logs: number(&sector[24..]),
-        also: sector[32] != 0,
-    };
+    let of_logs = journal.sector(LOG_POINTER);
+    let (changes, logs) = (number(&sector[8..]), number(of_logs));
+    let pointer = Pointer { changes, logs, also: of_logs[8] != 0 };
     sector.starts_with(&MAGIC).then_some((pointer, Granule(granule)))
 }
 

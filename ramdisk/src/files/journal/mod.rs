@@ -7,6 +7,9 @@
 //! needs no rules for file systems: a crash disk has one version of the pointer, and any set
 //! of tags. [`replayed`] returns the files that such a disk has.
 //!
+//! Under btrfs the sync of one inode appends a [log tree](tree_log), and the pointer says also how
+//! many of them count. Contents need all changes before them, or a log tree of their file.
+//!
 //! The records are [appended](Event::Append): they are on the device from the start, and nothing
 //! refers to them before the pointer or a tag does.
 
@@ -21,7 +24,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use nix::errno::Errno;
 
-use self::layout::{FIRST_RECORD, POINTER, Pointer, pointer, tag, tag_sector};
+use self::layout::{
+    FIRST_RECORD, LOG_POINTER, POINTER, Pointer, log_pointer, pointer, tag, tag_sector,
+};
 pub use self::layout::{JOURNAL, SIZE_TAG, TAGS, granule_of};
 pub use self::record::Cut;
 use self::record::{JournalChange, Note, Record, SectorChange};
@@ -58,6 +63,8 @@ pub struct FileJournal {
     synced_by: BTreeMap<InodeNumber, SyncedBy>,
     /// The tags that are not durable, by file and sector.
     tags: BTreeMap<InodeNumber, BTreeMap<u64, Bytes>>,
+    /// True if the last log tree has names that btrfs may leave out.
+    may_leave_out: bool,
     /// The changes of names that are not durable, for log trees.
     names: NameChanges,
     /// For each file the first note that is not durable.
@@ -104,6 +111,7 @@ impl FileJournal {
             touches: BTreeMap::new(),
             synced_by: BTreeMap::new(),
             tags: BTreeMap::new(),
+            may_leave_out: false,
             names: NameChanges::default(),
             unsynced: BTreeMap::new(),
             is_used: false,
@@ -179,7 +187,7 @@ impl FileJournal {
             }
             self.append(&Record::Change(change));
             self.tail.changes = generation;
-            self.point_to(self.newest());
+            self.point_to(generation);
         }
         for (inode, what) in touches {
             self.touched(inode, what);
@@ -262,11 +270,11 @@ impl FileJournal {
             self.is_used = true;
             self.storage.note(ReadRange::Journal { base: self.base });
             if self.tail.sector == FIRST_RECORD {
-                self.append_at(POINTER, pointer(self.newest(), self.granule));
+                self.append_at(POINTER, pointer(self.tail.changes, self.granule));
             }
             if std::mem::take(&mut self.tail.has_lost) {
-                let before = Pointer { also: self.tail.also, ..self.newest() };
-                self.append_next(&Record::Void(before));
+                let Tail { changes, logs, also, .. } = self.tail;
+                self.append_next(&Record::Void(Pointer { changes, logs, also }));
             }
         }
         self.append_next(record);
@@ -284,23 +292,10 @@ impl FileJournal {
         self.storage.log_hidden(dev, |_| Event::Append { dev, sector, data });
     }
 
-    /// Returns the pointer after the last change.
-    fn newest(&self) -> Pointer {
-        Pointer { changes: self.tail.changes, logs: self.tail.logs, also: false }
-    }
-
     /// Logs a new version of the pointer.
-    fn point_to(&self, version: Pointer) {
-        let (dev, data) = (self.device(), pointer(version, self.granule));
+    fn point_to(&self, changes: u64) {
+        let (dev, data) = (self.device(), pointer(changes, self.granule));
         self.storage.log_hidden(dev, |_| Event::Dirty { dev, sector: POINTER, data });
-    }
-
-    /// Writes a version of the pointer, and flushes it. Later versions stay as they are: a crash
-    /// can leave each number of changes.
-    fn write_pointer(&mut self, version: Pointer) {
-        self.submit(self.device(), POINTER, pointer(version, self.granule));
-        self.flush(self.device());
-        self.durable = version.changes;
     }
 
     /// Makes a node durable: the contents of a file, and the changes that its sync waits for.
@@ -318,23 +313,20 @@ impl FileJournal {
     /// if no change is left that a crash can lose.
     pub fn sync_by_log(&mut self, inode: InodeNumber, existing: &NamesOfInodes) -> bool {
         self.write_tags(inode);
-        let (first, now) = (self.durable, self.tail.changes);
-        if first == now {
+        if self.durable == self.tail.changes {
             return true;
         }
-        let log = self.names.log(inode, existing, now);
-        let also = log.clone();
+        let log = self.names.log(inode, existing, self.tail.changes);
+        let may_leave_out = log.may_leave_out();
         self.append(&Record::Log(log));
         self.tail.logs += 1;
-        let version = Pointer { changes: first, ..self.newest() };
-        self.write_pointer(version);
-        for changes in first..=now {
-            if changes > first {
-                self.point_to(Pointer { changes, ..version });
-            }
-            if also.may_leave_out(changes) {
-                self.point_to(Pointer { changes, also: true, ..version });
-            }
+        let (dev, sector) = (self.device(), LOG_POINTER);
+        self.submit(dev, sector, log_pointer(self.tail.logs, false));
+        self.flush(dev);
+        self.may_leave_out = may_leave_out;
+        if may_leave_out {
+            let data = log_pointer(self.tail.logs, true);
+            self.storage.log_hidden(dev, |_| Event::Dirty { dev, sector, data });
         }
         false
     }
@@ -346,6 +338,10 @@ impl FileJournal {
         }
         self.sync_changes(self.tail.changes);
         self.names.clear();
+        if std::mem::take(&mut self.may_leave_out) {
+            let (dev, sector, len) = (self.device(), LOG_POINTER, SECTOR_BYTES as u64);
+            self.storage.log_hidden(dev, |_| Event::Clean { dev, sector, len });
+        }
     }
 
     /// Writes the tags of a file, and flushes its device.
@@ -361,9 +357,11 @@ impl FileJournal {
     /// Makes the first changes durable. Returns true if no change is left that a crash can lose.
     fn sync_changes(&mut self, changes: u64) -> bool {
         if changes > self.durable {
-            self.write_pointer(Pointer { changes, ..self.newest() });
-            (changes + 1..=self.tail.changes)
-                .for_each(|later| self.point_to(Pointer { changes: later, ..self.newest() }));
+            self.submit(self.device(), POINTER, pointer(changes, self.granule));
+            self.flush(self.device());
+            self.durable = changes;
+            // Later changes stay as they are: a crash can leave each number of them.
+            (changes + 1..=self.tail.changes).for_each(|later| self.point_to(later));
         }
         self.durable == self.tail.changes
     }

@@ -27,7 +27,7 @@ pub struct Tail {
     pub logs: u64,
     /// True if the log trees hold also the names that they may leave out.
     pub also: bool,
-    /// True if the journal has changes that are not valid, or log trees.
+    /// True if the journal has changes or log trees that are not valid.
     pub has_lost: bool,
     /// The generations of the granules of files that were cut.
     pub places: BTreeMap<InodeNumber, Places>,
@@ -80,7 +80,7 @@ pub fn replay(image: &Image, base: u32) -> (Image, Tail) {
         replay.apply(record, &kept);
     }
     let Replay { mut result, mut tail, .. } = replay;
-    tail.has_lost = tail.changes > valid.changes || valid.logs > 0;
+    tail.has_lost = tail.changes > valid.changes || tail.logs > valid.logs;
     tail.changes = tail.changes.min(valid.changes);
     (tail.logs, tail.also) = (valid.logs, valid.also);
     clear_tags(&mut result, base);
@@ -218,8 +218,10 @@ impl Replay<'_> {
                     self.grow(*file, *size);
                 }
             }
-            Record::Void(before) => self.tail.changes = before.changes,
-            Record::Log(_) => {}
+            Record::Void(before) => {
+                (self.tail.changes, self.tail.logs) = (before.changes, before.logs);
+            }
+            Record::Log(_) => self.tail.logs += 1,
         }
     }
 

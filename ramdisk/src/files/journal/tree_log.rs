@@ -27,9 +27,9 @@ pub struct TreeLog {
 }
 
 impl TreeLog {
-    /// Returns true if btrfs may leave out a name after this number of changes.
-    pub fn may_leave_out(&self, changes: u64) -> bool {
-        self.names.iter().any(|name| name.also && name.changes.contains(&changes))
+    /// Returns true if btrfs may leave out a name.
+    pub fn may_leave_out(&self) -> bool {
+        self.names.iter().any(|name| name.also)
     }
 }
 
