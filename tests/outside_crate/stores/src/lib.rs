@@ -5,7 +5,10 @@ use explode_posix::{CrashTest, FileModel};
 /// The most crash disks of one moment that are checked. Crashes during recovery are left out.
 pub const SAMPLE: u64 = 100;
 
-/// Runs a test under each model and returns its result: the counts, or the error that a finding
+/// The models of the page of results.
+const MODELS: [FileModel; 3] = [FileModel::Posix, FileModel::Ext4, FileModel::Xfs];
+
+/// Runs a test under each of the models and returns its result: the counts, or the error that a finding
 /// shows. Prints both for the page of results.
 pub fn under_each_model(store: &str, test: impl Fn(FileModel) -> CrashTest) -> Vec<String> {
     let result = |model: FileModel| {
@@ -28,5 +31,5 @@ pub fn under_each_model(store: &str, test: impl Fn(FileModel) -> CrashTest) -> V
         println!("RESULT {store} | {model} | {result}");
         result
     };
-    FileModel::ALL.map(result).into()
+    MODELS.map(result).into()
 }
