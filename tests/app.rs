@@ -437,9 +437,10 @@ fn what_was_not_searched_is_not_found() {
         test \"$(tr -d '\\0' <log | wc -c)\" = $(wc -c <log) || { echo zeroes; exit 1; }";
     let (shows, _) = shown(both, check, &[]);
     let others = [
-        "under posix; not under xfs (10 disks checked, all), strict (3 disks checked, all); not \
-         found under ext4 (19 disks checked, up to other findings)",
-        "under posix, ext4; not under xfs (10 disks checked, all), strict (3 disks checked, all)",
+        "under posix; not under xfs (10 disks checked, all), btrfs (10 disks checked, all), strict \
+         (3 disks checked, all); not found under ext4 (19 disks checked, up to other findings)",
+        "under posix, ext4; not under xfs (10 disks checked, all), btrfs (10 disks checked, all), \
+         strict (3 disks checked, all)",
     ];
     assert_eq!(shows, others);
 }
