@@ -216,15 +216,15 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
 const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 39], [20, 100]]);
 
 /// Describes how two logs differ: their lengths, and the first eight events that are not equal,
-/// each with its sector and the first bytes that differ.
+/// each with its sectors and the first bytes that differ.
 pub fn differences(one: &[Event], other: &[Event]) -> String {
     let unequal = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other);
     let lines = unequal.take(8).map(|(index, (one, other))| {
-        let ((sector, one_data), (_, other_data)) = (data_of(one), data_of(other));
+        let ((sector, one_data), (moved, other_data)) = (data_of(one), data_of(other));
         let at = one_data.iter().zip(other_data).position(|(one, other)| one != other);
         let bytes = |data: &[u8]| at.map(|at| data[at..data.len().min(at + 16)].to_vec());
         format!(
-            "\nevent {index}, sector {sector:?}, offset {at:?}: {:02x?} and {:02x?}",
+            "\nevent {index}, sectors {sector:?} and {moved:?}, offset {at:?}: {:02x?} and {:02x?}",
             bytes(one_data),
             bytes(other_data)
         )

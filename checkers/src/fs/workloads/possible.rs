@@ -82,8 +82,8 @@ pub type States = BTreeMap<Epoch, BTreeSet<u128>>;
 impl Follower {
     /// Returns the follower of a workload that has not begun.
     pub fn new(model: FileModel) -> Follower {
-        let (steps, states, seen) = Default::default();
-        Follower { model, steps, states, seen }
+        let seen = RefCell::default();
+        Follower { model, steps: Vec::new(), states: Rc::default(), seen }
     }
 
     /// Adds a step.

@@ -63,7 +63,7 @@ pub struct FileJournal {
     synced_by: BTreeMap<InodeNumber, SyncedBy>,
     /// The tags that are not durable, by file and sector.
     tags: BTreeMap<InodeNumber, BTreeMap<u64, Bytes>>,
-    /// True if the last log tree has names that btrfs may leave out.
+    /// True if a log tree has names that btrfs may leave out, and not all changes are durable.
     may_leave_out: bool,
     /// The changes of names that are not durable, for log trees.
     names: NameChanges,
@@ -323,8 +323,8 @@ impl FileJournal {
         let (dev, sector) = (self.device(), LOG_POINTER);
         self.submit(dev, sector, log_pointer(self.tail.logs, false));
         self.flush(dev);
-        self.may_leave_out = may_leave_out;
-        if may_leave_out {
+        self.may_leave_out |= may_leave_out;
+        if self.may_leave_out {
             let data = log_pointer(self.tail.logs, true);
             self.storage.log_hidden(dev, |_| Event::Dirty { dev, sector, data });
         }

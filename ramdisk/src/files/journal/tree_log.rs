@@ -113,7 +113,9 @@ impl NameChanges {
             logging.parents_of(inode, 0..now);
         }
         for (earlier, at) in &self.logged {
-            logging.updated(*earlier, 0..*at);
+            if self.has_changed(*earlier, *at) {
+                logging.updated(*earlier, 0..*at);
+            }
         }
         let names = logging.names.into_iter();
         let names = names
@@ -170,6 +172,13 @@ impl NameChanges {
     fn is_renamed(&self, inode: InodeNumber) -> bool {
         let made = self.made.get(&inode);
         self.changes.iter().any(|(number, change)| change.is_of(inode) && made != Some(number))
+    }
+
+    /// Returns true if an inode has got or lost a name, or a directory has one changed, after this
+    /// number of changes.
+    fn has_changed(&self, inode: InodeNumber, after: u64) -> bool {
+        let is_of = |change: &NameChange| change.is_of(inode) || change.place.directory == inode;
+        self.changes.iter().any(|(number, change)| *number > after && is_of(change))
     }
 
     /// Returns the places of a directory that have changed.
@@ -292,8 +301,8 @@ impl Logging<'_> {
         }
     }
 
-    /// Logs the names of an inode that was logged before (`btrfs_log_new_name`,
-    /// `btrfs_del_dir_entries_in_log`).
+    /// Logs the names of an inode that was logged before and has changed since
+    /// (`btrfs_log_new_name`, `btrfs_del_dir_entries_in_log`).
     fn updated(&mut self, inode: InodeNumber, changes: Range<u64>) {
         self.inode(inode, changes.clone(), true);
         for place in self.all.places_in(inode) {
