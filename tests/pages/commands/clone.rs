@@ -22,6 +22,7 @@ while test $# -gt 0; do
     case $1 in
     -q) shift ;;
     --features) test "$2" = engines || break; shift 2 ;;
+    --profile) grep -qF "[profile.$2]" Cargo.toml || break; shift 2 ;;
     --example) example=$2; shift 2; exec "target/debug/examples/$example" "$@" ;;
     --) shift; exec explode "$@" ;;
     *) break ;;
