@@ -35,6 +35,22 @@ impl Draws {
     pub fn option(&mut self, options: u32) -> u32 {
         self.below(options.into()) as u32
     }
+
+    /// Returns one of `options` options, drawn in proportion to its weight. Without weights all
+    /// are equally likely.
+    pub fn weighted(&mut self, options: u32, weights: &[u32]) -> u32 {
+        if weights.is_empty() {
+            return self.option(options);
+        }
+        let left = self.below(weights.iter().map(|weight| u64::from(*weight)).sum());
+        // Every option is looked at: that is faster than a branch that no processor can predict.
+        let (mut sum, mut option) = (0, 0);
+        for weight in weights {
+            sum += u64::from(*weight);
+            option += u32::from(sum <= left);
+        }
+        option
+    }
 }
 
 #[cfg(test)]

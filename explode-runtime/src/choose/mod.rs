@@ -10,6 +10,7 @@ mod book;
 mod chooser;
 mod draws;
 mod lend;
+mod pct;
 mod policy;
 
 use std::fmt;

@@ -5,7 +5,6 @@
 //! faults](ChoiceKind::is_fault) with normal behaviour. A strategy draws each fault and its place
 //! from those that an earlier walk met, and puts it into the script.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::ChoicePoint;
 use super::bare::{BarePoint, WalkAnswers, identities};
 use super::draws::Draws;
+use super::pct::Pct;
 use crate::base::UsageError;
 
 /// The way to answer the points past a unit's script.
@@ -123,7 +123,10 @@ struct Uniform(Draws);
 
 impl WalkAnswers for Uniform {
     fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
-        if point.by_weight { by_weight(&mut self.0, point) } else { self.0.option(point.options) }
+        match point.by_weight {
+            true => self.0.weighted(point.options, point.weights),
+            false => self.0.option(point.options),
+        }
     }
 }
 
@@ -131,105 +134,8 @@ struct Weighted(Draws);
 
 impl WalkAnswers for Weighted {
     fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
-        by_weight(&mut self.0, point)
+        self.0.weighted(point.options, point.weights)
     }
-}
-
-/// Draws an option in proportion to its weight.
-fn by_weight(draws: &mut Draws, point: &BarePoint<'_>) -> u32 {
-    if point.weights.is_empty() {
-        return draws.option(point.options);
-    }
-    let left = draws.below(point.weights.iter().map(|weight| u64::from(*weight)).sum());
-    // Every option is looked at: that is faster than a branch that no processor can predict.
-    let (mut sum, mut option) = (0, 0);
-    for weight in point.weights {
-        sum += u64::from(*weight);
-        option += u32::from(sum <= left);
-    }
-    option
-}
-
-/// The lower bound of drawn priorities. Identities that have fallen are below it.
-const DRAWN: u64 = 1 << 63;
-
-/// PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized Scheduler with Probabilistic
-/// Guarantees of Finding Bugs*, ASPLOS 2010), applied to choices between options that have
-/// identities.
-///
-/// Each identity has a priority, drawn when a walk first meets it. The option with the highest
-/// priority is the answer. At d - 1 steps, drawn from the first k before the walk, the identity
-/// with the highest priority falls below all others before the answer is taken. A bug that appears
-/// whenever d events happen in the right order is then found by each walk with a probability of at
-/// least `1 / (n k^(d-1))`, if n identities take at most k steps.
-///
-/// A point is a step if its options have identities. Every other point is data, and is drawn
-/// uniformly. Points that must be fair are drawn uniformly as well.
-struct Pct {
-    draws: Draws,
-    priorities: BTreeMap<u64, u64>,
-    /// The steps, from 1, at which an identity falls, in the order in which they were drawn.
-    changes: Vec<u32>,
-    steps: u32,
-    /// Memory for the priorities of the options of a point.
-    of_options: Vec<u64>,
-}
-
-impl Pct {
-    fn new(mut draws: Draws, d: u32, k: u32) -> Pct {
-        let changes = (1..d).map(|_| 1 + draws.option(k)).collect();
-        Pct { draws, priorities: BTreeMap::new(), changes, steps: 0, of_options: Vec::new() }
-    }
-}
-
-impl WalkAnswers for Pct {
-    fn answer(&mut self, point: &BarePoint<'_>) -> u32 {
-        if point.by_weight {
-            return by_weight(&mut self.draws, point);
-        }
-        if point.ids.is_empty() || point.is_fair {
-            return self.draws.option(point.options);
-        }
-        self.steps += 1;
-        let Pct { draws, priorities, of_options, .. } = self;
-        of_options.clear();
-        of_options.extend(
-            point
-                .ids
-                .iter()
-                .map(|id| *priorities.entry(*id).or_insert_with(|| DRAWN | draws.draw())),
-        );
-        for (place, change) in self.changes.iter().enumerate() {
-            if *change == self.steps {
-                let (place, falls) = (place as u64 + 1, point.ids[best(of_options).0]);
-                priorities.insert(falls, place);
-                let falling = of_options.iter_mut().zip(point.ids).filter(|(_, id)| **id == falls);
-                falling.for_each(|(priority, _)| *priority = place);
-            }
-        }
-        // Of several options with the highest priority one is drawn.
-        match best(of_options) {
-            (first, 1) => first as u32,
-            (first, several) => {
-                let (highest, at) = (of_options[first], draws.below(several));
-                let best = (0_u32..).zip(of_options).filter(|(_, priority)| **priority == highest);
-                best.map(|(option, _)| option).nth(at as usize).expect("there are several")
-            }
-        }
-    }
-}
-
-/// Returns the first option with the highest priority, and the number of options that have it.
-fn best(priorities: &[u64]) -> (usize, u64) {
-    let (mut first, mut several) = (0, 0);
-    for (option, priority) in priorities.iter().enumerate() {
-        match priority.cmp(&priorities[first]) {
-            Ordering::Greater => (first, several) = (option, 1),
-            Ordering::Equal => several += 1,
-            Ordering::Less => {}
-        }
-    }
-    (first, several)
 }
 
 /// Returns the data of a registered policy of walks.
