@@ -15,6 +15,7 @@
 //! - `names`: names of any bytes, as text
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
+//! - `processor`: a processor for the programs and the owner of the files
 //! - `space`: the namespaces in which programs run
 //! - `guard`: a process that frees what waits for the files of a killed server
 //! - `mappings`: stores through shared mappings
@@ -31,6 +32,7 @@ mod hook;
 mod mappings;
 mod marks;
 mod names;
+mod processor;
 mod programs;
 mod requests;
 mod resident;

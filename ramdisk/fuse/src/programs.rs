@@ -26,6 +26,7 @@ use crate::held_calls;
 use crate::hook::with_hook;
 use crate::mappings::Mappings;
 use crate::marks::{MARK_HOOK, MARKS, MarkHook, forget_answers, listen};
+use crate::processor::Processor;
 use crate::requests::{self, MountId, Requests, serve_until};
 use crate::server::{CALL_HOOK, CallHook, FileServer};
 use crate::space::{self, Allowed, MOUNTS};
@@ -45,6 +46,8 @@ struct Programs {
     /// The place in the sequence of random numbers.
     numbers: Arc<AtomicU64>,
     mappings: Mappings,
+    /// The processor of this thread and of all programs. `None` if all were taken.
+    _processor: Option<Arc<Processor>>,
 }
 
 /// Simulated files as a mounted file system, which only the programs of [`run`] see. A later mount
@@ -117,6 +120,7 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     // but only an allocation above this threshold is fresh (mallopt(3)).
     // SAFETY: the arguments are two numbers.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
+    let processor = Processor::take().map(Arc::new);
     let (jobs, waiting) = channel::<Job>();
     let (started, starts) = channel();
     let (space_of, numbers) = (allowed.clone(), Arc::new(AtomicU64::new(0)));
@@ -140,7 +144,7 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     })?;
     let ended = |_| io::Error::other("the thread of the programs has ended");
     let mappings = starts.recv().map_err(ended)??;
-    Ok(Programs { allowed, jobs, numbers, mappings })
+    Ok(Programs { allowed, jobs, numbers, mappings, _processor: processor })
 }
 
 /// Does work on the thread of the programs, and answers requests until it has a result.

@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use libc::{SYS_mount_setattr, c_char, c_short};
@@ -163,13 +163,15 @@ pub(crate) fn mount_fuse(connection: &OwnedFd, path: &Path) -> io::Result<u64> {
     );
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("explode"), path, Some("fuse"), flags, Some(options.as_str()))?;
-    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
-    let of_path = mounts.lines().rev().find_map(|line| {
-        let mut words = line.split(' ');
-        let id = words.next()?.parse().ok()?;
-        (Path::new(words.nth(3)?) == path).then_some(id)
-    });
-    of_path.ok_or_else(|| io::Error::other(format!("{} is not mounted", path.display())))
+    mount_id(path)
+}
+
+/// Returns the kernel's number of the mount at a path. The file system itself is not asked.
+fn mount_id(path: &Path) -> io::Result<u64> {
+    let root = File::options().read(true).custom_flags(libc::O_PATH).open(path)?;
+    let about = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", root.as_raw_fd()))?;
+    let id = about.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    id.ok_or_else(|| io::Error::other(format!("{}: the kernel shows no number", path.display())))
 }
 
 /// Takes the newest mount away from a path, also if a program still uses it.
