@@ -13,6 +13,7 @@
 //!
 //! - `hook`: functions that are called while a program runs
 //! - `names`: names of any bytes, as text
+//! - `queue`: a queue to one thread
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `processor`: a processor for the programs and the owner of the files
@@ -34,6 +35,7 @@ mod marks;
 mod names;
 mod processor;
 mod programs;
+mod queue;
 mod requests;
 mod resident;
 mod server;

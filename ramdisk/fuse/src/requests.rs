@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 
 use explode_ramdisk::files::FsCall;
 
+use crate::queue::{self, Receiver, Sender};
 use crate::server::FileServer;
 
 /// The number of a mount in its thread. A later mount has a higher number.
@@ -73,7 +74,7 @@ thread_local! {
 
 impl Desk {
     fn new() -> Desk {
-        let (sender, requests) = channel();
+        let (sender, requests) = queue::to_this_thread();
         Desk { requests, sender, served: Served::default(), next: 0 }
     }
 }
@@ -150,7 +151,7 @@ pub(crate) fn serve_until<T: Send + 'static>(
                 }
                 Err(std::sync::mpsc::TryRecvError::Empty) => {}
             }
-            let request = desk.requests.recv().expect("the desk holds a sender");
+            let request = desk.requests.receive();
             request(&mut desk.served);
         }
     })
