@@ -59,7 +59,7 @@ pub static ALL: &[Elsewhere] = &[
         "cargo test -p explode-cluster --features sockets",
         "docs/guide/async-hosts.md",
         "scripts/test-programs",
-        "sockets socket_calls",
+        "async_hosts sockets std_fs",
     ),
     test("explode doctor", "", "tests/pages/interfaces.rs", "fn lines_of_doctor"),
     test("explode vm build", "", "scripts/test", "explode\" vm build"),

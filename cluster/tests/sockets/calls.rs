@@ -1,8 +1,6 @@
 //! What the sockets of hosts do: errors, ends, lost packets, full buffers, crashes; and servers
 //! that talk over UDP.
 
-mod common;
-
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
@@ -14,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 
-use common::{exactly, run_with};
+use crate::common::{exactly, run_with};
 
 /// A host that does something with its sockets when it is called, and returns an error if they do
 /// not do what they must.

@@ -81,7 +81,7 @@ fn answers_are_right() {
 /// The page shows this file.
 #[test]
 fn the_page_shows_this_server() {
-    let page = include_str!("../../docs/guide/async-hosts.md");
+    let page = include_str!("../../../docs/guide/async-hosts.md");
     let file = include_str!("doubles.rs");
     let shown = file.split("/// The page shows this file.").next().expect("there is a beginning");
     let (_, shown) = shown.split_once("\n\n").expect("there is a head");

@@ -1,8 +1,6 @@
 //! Hosts that exchange TCP and UDP packets: what a run finds in servers as users write them, and
 //! what the sockets do.
 
-mod common;
-
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
@@ -14,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
-use common::{exactly, run_with};
+use crate::common::{exactly, run_with};
 
 /// Sends back what arrives, until the peer closes.
 async fn echoes(mut stream: TcpStream) -> io::Result<()> {
@@ -236,7 +234,7 @@ fn register<const SYNCS: bool>(name: &str) -> Cluster<Tasks<Register<SYNCS>>> {
         .faults(FaultBudget { crashes: 2, drops: 3, ..FaultBudget::NONE })
         .steps(200, 60)
         .always("an acknowledged write is on two hosts", |world| {
-            let last = common::acknowledged(world);
+            let last = crate::common::acknowledged(world);
             let open = || world.up().filter_map(|node| node.get().node());
             open().filter(|node| node.stored.value.get() < last).count() < 2
         })
