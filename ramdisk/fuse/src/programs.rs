@@ -47,7 +47,7 @@ struct Programs {
     numbers: Arc<AtomicU64>,
     mappings: Mappings,
     /// The processor of this thread and of all programs. `None` if all were taken.
-    _processor: Option<Arc<Processor>>,
+    processor: Option<Arc<Processor>>,
 }
 
 /// Simulated files as a mounted file system, which only the programs of [`run`] see. A later mount
@@ -111,16 +111,22 @@ fn programs(allowed: Option<&Allowed>) -> io::Result<Programs> {
             }
         }
         let allowed = allowed.cloned().unwrap_or_default();
-        Ok(programs.insert(start(allowed, requests::to_this_thread())?).clone())
+        // This thread stays on the processor that it has taken before.
+        let taken = programs.as_ref().and_then(|having| having.processor.clone());
+        let processor = taken.or_else(|| Processor::take().map(Arc::new));
+        Ok(programs.insert(start(allowed, requests::to_this_thread(), processor)?).clone())
     })
 }
 
-fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
+fn start(
+    allowed: Allowed,
+    requests: Requests,
+    processor: Option<Arc<Processor>>,
+) -> io::Result<Programs> {
     // fuser fills two new buffers of 16 MiB with zeroes for each mount. Fresh memory holds zeroes,
     // but only an allocation above this threshold is fresh (mallopt(3)).
     // SAFETY: the arguments are two numbers.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
-    let processor = Processor::take().map(Arc::new);
     let (jobs, waiting) = channel::<Job>();
     let (started, starts) = channel();
     let (space_of, numbers) = (allowed.clone(), Arc::new(AtomicU64::new(0)));
@@ -144,7 +150,7 @@ fn start(allowed: Allowed, requests: Requests) -> io::Result<Programs> {
     })?;
     let ended = |_| io::Error::other("the thread of the programs has ended");
     let mappings = starts.recv().map_err(ended)??;
-    Ok(Programs { allowed, jobs, numbers, mappings, _processor: processor })
+    Ok(Programs { allowed, jobs, numbers, mappings, processor })
 }
 
 /// Does work on the thread of the programs, and answers requests until it has a result.
