@@ -62,6 +62,7 @@ mod tests {
         // Other tests take some as well.
         let taken: Vec<Processor> = (0..count).filter_map(|_| on_a_thread()).collect();
         let mut numbers: Vec<usize> = taken.iter().map(|taken| taken.number).collect();
+        numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), taken.len());
         assert!(on_a_thread().is_none_or(|more| !numbers.contains(&more.number)));
