@@ -14,7 +14,7 @@ use explode_runtime::run::{
     Helpers, JobFile, JobFolder, Persistence, Results, RunSink, Supervisor,
 };
 use explode_runtime::script::{Reproduction, ScriptForm, ScriptRefused};
-use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::trace::{ReplayResult, ReplaySource, Trace};
 use explode_runtime::worker::{Observer, RemoteWorkers, SpawnTransport, WorkerStarted, Workers};
 use explode_vm::GuestSpec;
 
@@ -149,15 +149,15 @@ pub fn merge(
     supervisor.run()
 }
 
-/// Replays a trace in a fresh worker.
+/// Replays a trace from a source in a fresh worker.
 ///
 /// # Errors
-/// As [`run`] and [`LocalWorkers::prepare`].
-pub fn replay(trace: &Trace) -> Result<ReplayResult, RunError> {
+/// As [`run`] and [`LocalWorkers::prepare`], and the trace has no recorded crash.
+pub fn replay(trace: &Trace, source: ReplaySource) -> Result<ReplayResult, RunError> {
     let plan = trace.plan();
     let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    remote(&plan, &mut *spawn).replay(trace)
+    remote(&plan, &mut *spawn).replay_from(trace, source)
 }
 
 /// Makes a trace smaller.

@@ -15,6 +15,12 @@ pub struct ReplayArgs {
     /// The place in which the trace of a cluster runs. Default: the one in which it was found.
     #[arg(long = "in", value_enum)]
     pub mode: Option<ModeArg>,
+    /// Build the crash disk from the trace alone, and only check it. The system does not run.
+    #[arg(long, conflicts_with = "record")]
+    pub recorded: bool,
+    /// Add the crash to the trace for --recorded, if it is one of a program's simulated files.
+    #[arg(long, hide = true)]
+    pub record: bool,
     /// Report a step that takes longer as a hang: 30s, 500ms. Default: the run's deadline.
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub deadline: Option<u64>,

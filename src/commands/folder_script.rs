@@ -1,8 +1,9 @@
 //! `explode show --as sh` for a finding on simulated files: a script that builds the folder that
 //! the crash has left, with plain tools.
 //!
-//! The trace is replayed with its own check, before which the folder is copied. Only a folder on
-//! which that check fails is kept.
+//! The recorded crash of the trace is replayed with its own check, before which the folder is
+//! copied. Only a folder on which that check fails is kept. A trace without a recorded crash runs
+//! the work again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use explode_components::command::files;
 use explode_runtime::base::{Exit, OptionValue, quoted};
 use explode_runtime::script::ScriptRefused;
-use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::trace::{ReplayResult, ReplaySource, Trace};
 use explode_runtime::verdict::Verdict;
 
 use crate::{output, workers};
@@ -40,16 +41,24 @@ pub fn script(trace: &Trace, path: &str) -> Result<String, Exit> {
     let cannot =
         |why: &str| refused(Exit::Usage, ScriptRefused::Cannot(why.to_owned()).to_string());
     let not_seen = |why: String| refused(Exit::Diverged, ScriptRefused::NotSeen(why).to_string());
+    let is_resident = trace.checker_options.get("resident").is_some();
     let check = match (trace.verdict, trace.checker_options.get("check")) {
-        _ if trace.checker_options.get("resident").is_some() => {
-            return cannot("its check is resident; make the finding without --resident");
+        (Verdict::CheckFailed, Some(OptionValue::Text(check))) if trace.epoch.is_some() => {
+            if is_resident {
+                of_resident(check)
+            } else {
+                check.clone()
+            }
         }
-        (Verdict::CheckFailed, Some(OptionValue::Text(check))) if trace.epoch.is_some() => check,
         _ => return cannot("its check does not fail on what a crash has left"),
     };
     let copied = tempfile::tempdir().and_then(|folder| {
         let folder = folder.keep();
-        let result = workers::replay(&copying(trace, check, &folder)?);
+        let source = match &trace.recorded {
+            Some(_) => ReplaySource::Recorded,
+            None => ReplaySource::System,
+        };
+        let result = workers::replay(&copying(trace, &check, &folder)?, source);
         Ok((folder, result))
     });
     let (folder, result) = match copied {
@@ -62,7 +71,7 @@ pub fn script(trace: &Trace, path: &str) -> Result<String, Exit> {
     };
     let written = match result {
         Ok(ReplayResult::Reproduced { .. }) => match read() {
-            Ok((script, done)) => Ok(head(trace, check, &done) + &script.text),
+            Ok((script, done)) => Ok(head(trace, &check, &done, &script) + &script.text),
             Err(error) => refused(Exit::Broken, error.to_string()),
         },
         Ok(ReplayResult::NotReproduced(_, why)) => not_seen(why),
@@ -72,6 +81,20 @@ pub fn script(trace: &Trace, path: &str) -> Result<String, Exit> {
     // The copy is of no use any more. A folder that stays does no harm.
     let _ = fs::remove_dir_all(&folder);
     written
+}
+
+/// Returns a check of one state that asks a resident check.
+fn of_resident(check: &str) -> String {
+    let ask = r#"
+done=$(tr '\n' ' ' <"$EXPLODE_DONE")
+question=$(printf '%s\t%s\t%s\t%s' "$PWD" "$EXPLODE_EPOCH" "$EXPLODE_ARGS" "${done% }")
+verdict=$(echo "$question" | ask | head -n 1)
+case $verdict in
+  ok) exit 0 ;;
+  "fail "*) echo "${verdict#fail }" ;;
+esac
+exit 1"#;
+    format!("ask() (\n{check}\n)\n{}", ask.trim_start())
 }
 
 /// Returns the trace with a check that first copies the folder to `to`.
@@ -91,12 +114,13 @@ fn copying(trace: &Trace, check: &str, to: &Path) -> io::Result<Trace> {
          126\n({check})\ne=$?; test $e -ne 0 || rm -rf {to}/tree; exit $e"
     );
     let options = std::mem::take(&mut trace.checker_options);
-    trace.checker_options = options.with("check", OptionValue::Text(check));
+    let options = options.with("check", OptionValue::Text(check));
+    trace.checker_options = options.with("resident", OptionValue::Bool(false));
     Ok(trace)
 }
 
 /// Returns the beginning of the script: the finding, and how to see it.
-fn head(trace: &Trace, check: &str, done: &str) -> String {
+fn head(trace: &Trace, check: &str, done: &str, script: &FolderScript) -> String {
     let mut head = String::from("#!/bin/sh\n");
     let mut comment = |text: &str| {
         for line in text.lines() {
@@ -106,7 +130,10 @@ fn head(trace: &Trace, check: &str, done: &str) -> String {
     };
     comment("Builds the folder that a crash has left, as the check finds it.\n");
     comment(&format!("usage: sh SCRIPT NEW-FOLDER\n \n{}: {}", trace.verdict, trace.message));
-    comment(&format!("Found by explode {}.\n \nThe check, in that folder:", trace.explode));
+    let FolderScript { first, bytes, .. } = script;
+    let embedded = format!("It embeds {} files with {bytes} bytes.", first.len());
+    comment(&format!("{embedded}\nFound by explode {}.", trace.explode));
+    comment(" \nThe check, in that folder:");
     comment(&check.lines().map(|line| format!("  {line}\n")).collect::<String>());
     comment("$EXPLODE_DONE names a file with what had been done before the crash:");
     comment(&done.lines().map(|line| format!("  {line}\n")).collect::<String>());
@@ -119,6 +146,8 @@ struct FolderScript {
     text: String,
     /// The first name of each file, by device and inode number.
     first: BTreeMap<(u64, u64), PathBuf>,
+    /// The length of all files.
+    bytes: u64,
 }
 
 impl FolderScript {
@@ -127,7 +156,7 @@ impl FolderScript {
     /// # Errors
     /// The folder cannot be read, or has something that no command makes.
     fn of(tree: &Path) -> io::Result<FolderScript> {
-        let mut script = FolderScript { text: String::new(), first: BTreeMap::new() };
+        let mut script = FolderScript { text: String::new(), first: BTreeMap::new(), bytes: 0 };
         script.folder(tree, Path::new("."))?;
         Ok(script)
     }
@@ -168,6 +197,7 @@ impl FolderScript {
         if kind.is_fifo() {
             self.line(&format!("mkfifo {name}"));
         } else if kind.is_file() {
+            self.bytes += about.len();
             self.contents(&name, &fs::read(tree.join(path))?);
         } else {
             return Err(io::Error::other(format!("{name}: no command makes such a file")));

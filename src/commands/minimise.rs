@@ -10,7 +10,7 @@ use explode_runtime::explain::SearchBounds;
 use explode_runtime::explain::minimise::{MinimiseResult, MinimisedTrace, TraceSize};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{brief, detail_line, status_line};
-use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::trace::{ReplayResult, ReplaySource, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::{Value, json};
 
@@ -36,10 +36,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     // decided that its commands run.
     let secret = trust::secret(&trace.commands());
     let smaller = match workers::minimise(&trace, bounds) {
-        Ok(MinimiseResult::Smaller(smaller)) => {
-            let trace = smaller.trace.clone().tagged(secret.as_ref());
-            MinimisedTrace { trace, ..*smaller }
-        }
+        Ok(MinimiseResult::Smaller(smaller)) => *smaller,
         Ok(MinimiseResult::NotReproduced(why)) => {
             return not_reproduced(args, &trace, Verdict::Ok, &why);
         }
@@ -49,8 +46,8 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     // Only the verdict of a fresh worker counts.
-    match workers::replay(&smaller.trace) {
-        Ok(ReplayResult::Reproduced { .. }) => {}
+    let recorded = match workers::replay(&smaller.trace, ReplaySource::SystemRecorded) {
+        Ok(ReplayResult::Reproduced { recorded, .. }) => recorded,
         Ok(ReplayResult::NotReproduced(_, why)) => {
             return not_reproduced(args, &trace, Verdict::Ok, &unproved(&why));
         }
@@ -63,7 +60,9 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
             );
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
-    }
+    };
+    let trace = Trace { recorded, ..smaller.trace.clone() }.tagged(secret.as_ref());
+    let smaller = MinimisedTrace { trace, ..smaller };
     if let Err(error) = output.write(smaller.trace.to_json().as_bytes()) {
         let text = format!("cannot write {}: {error}; name another file with --out", out.display());
         return output::fail(outputs::exit(&error), text);

@@ -1,9 +1,9 @@
 //! `explode replay`: exits with code 1 if the finding is reproduced and 5 if it is not.
 
-use explode_runtime::base::Exit;
+use explode_runtime::base::{Exit, durable_write};
 use explode_runtime::plan::{Registry, check_deadline};
 use explode_runtime::report::{Colour, Line, brief};
-use explode_runtime::trace::{ReplayResult, Trace};
+use explode_runtime::trace::{ReplayResult, ReplaySource, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::plan::mode;
 use super::trace;
 use crate::cli::{Format, ReplayArgs};
 use crate::outputs::Outputs;
-use crate::{diagnostics, output, workers};
+use crate::{diagnostics, output, trust, workers};
 
 /// The reasons why a replay may not show the recorded error.
 const CAUSES: &str =
@@ -38,18 +38,22 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Ok(Some((path, output))) => diagnostics::write_timeline(path, output),
         Err(error) => return output::fail(Exit::Usage, error),
     }
-    let outcome = workers::replay(&trace);
+    let source = match (args.recorded, args.record) {
+        (true, _) => ReplaySource::Recorded,
+        (_, true) => ReplaySource::SystemRecorded,
+        _ => ReplaySource::System,
+    };
+    let outcome = workers::replay(&trace, source);
     if let Err(error) = diagnostics::finish_timeline() {
         output::fail(error.exit(), error);
     }
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {
+            record(&trace, args, &outcome);
             match args.format {
                 Format::Jsonl => output::line(&as_json(&trace, args, &outcome).to_string()),
-                Format::Human => {
-                    as_text(&trace, &outcome, args.all).iter().for_each(output::styled)
-                }
+                Format::Human => as_text(&trace, &outcome, args).iter().for_each(output::styled),
             }
             match outcome {
                 ReplayResult::Reproduced { .. } => Exit::Findings,
@@ -59,11 +63,23 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     }
 }
 
-fn as_text(trace: &Trace, outcome: &ReplayResult, all: bool) -> Vec<Line> {
+/// Adds the recorded crash to the trace. Without it the trace is still whole.
+fn record(trace: &Trace, args: &ReplayArgs, outcome: &ReplayResult) {
+    let ReplayResult::Reproduced { recorded: Some(recorded), .. } = outcome else { return };
+    let secret = trust::secret(&trace.commands());
+    let trace = Trace { recorded: Some(recorded.clone()), ..trace.clone() }.tagged(secret.as_ref());
+    if let Err(error) = durable_write(&args.trace, trace.to_json().as_bytes()) {
+        let path = args.trace.display();
+        output::note(&format!("warning: cannot add the crash to {path}: {error}"));
+    }
+}
+
+fn as_text(trace: &Trace, outcome: &ReplayResult, args: &ReplayArgs) -> Vec<Line> {
+    let all = args.all;
     let shown = |text: &str| if all { text.to_owned() } else { brief(text).text };
     let recorded = format!("{}: {}", trace.verdict, shown(&trace.message));
     match outcome {
-        ReplayResult::Reproduced { violation, by_search } => {
+        ReplayResult::Reproduced { violation, by_search, .. } => {
             let (head, colour) = match trace.by_design {
                 true => ("by design", Colour::Plain),
                 false => ("FAIL", Colour::Red),
@@ -79,6 +95,10 @@ fn as_text(trace: &Trace, outcome: &ReplayResult, all: bool) -> Vec<Line> {
                 ));
             }
             lines.push(Line::status("reproduced", &trace.signature));
+            if args.recorded {
+                let text = "the files and the events are those in the trace; the work did not run";
+                lines.push(Line::detail("recorded", text));
+            }
             if *by_search {
                 let text = "the event log was another one than recorded; found by a search over \
                             the interval's disks";
@@ -109,10 +129,14 @@ fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &ReplayResult) -> serde_js
         "reproduced": matches!(outcome, ReplayResult::Reproduced { .. }),
     });
     let more = match outcome {
-        ReplayResult::Reproduced { violation, by_search } => json!({
+        ReplayResult::Reproduced { violation, by_search, .. } => json!({
             "verdict": violation.verdict,
             "message": violation.message,
-            "replayed_by": if *by_search { "search" } else { "log" },
+            "replayed_by": match *by_search {
+                true => "search",
+                false if args.recorded => "recorded",
+                false => "log",
+            },
         }),
         ReplayResult::NotReproduced(_, why) => json!({ "verdict": Verdict::Ok, "message": why }),
         ReplayResult::Diverged(divergence) => {

@@ -332,7 +332,12 @@ fn add_faults(registry: &Registry, plan: &mut Plan, faults: &str) -> Result<(), 
 /// terminal does not reach it. A trace of this run that could not be tagged is `trusted`.
 pub(super) fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
-    command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);
+    command
+        .args(["replay", "--record"])
+        .args(trusted.then_some("--trust"))
+        .arg("--")
+        .arg(trace)
+        .process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Log lines would mix with the result of the replay.
     command.env_remove(diagnostics::VARIABLE);

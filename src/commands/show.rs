@@ -8,7 +8,7 @@ use explode_runtime::explain::critical::CriticalSearch;
 use explode_runtime::explain::{SearchBounds, Story, StoryCommands, StoryRun};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::Carried;
-use explode_runtime::trace::Trace;
+use explode_runtime::trace::{RecordedCrash, Trace};
 use explode_runtime::worker::probe::CrashMoment;
 use serde_json::{Value, json};
 
@@ -112,6 +112,14 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
     })];
     if !commands.is_empty() {
         lines[0]["commands"] = commands.into();
+    }
+    if let Some(recorded) = &trace.recorded {
+        let RecordedCrash { base, events, .. } = &**recorded;
+        lines[0]["recorded"] = json!({
+            "files_bytes": base.bytes,
+            "events": events.count,
+            "events_bytes": events.bytes,
+        });
     }
     match retold {
         Ok(retold) => lines.extend(retold_json(retold)),

@@ -80,7 +80,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         report.case(&format!("{name} replays as it is kept"), |_| {
             let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
             match replay(cx.registry, &trace, cx.backend) {
-                Ok(ReplayResult::Reproduced { violation, by_search }) => {
+                Ok(ReplayResult::Reproduced { violation, by_search, .. }) => {
                     assert!(!by_search, "its log is another one");
                     assert_eq!(
                         (violation.verdict, violation.message.as_str()),

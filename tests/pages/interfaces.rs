@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use crate::common::{explode, explode_in, file, files, of_type};
+use crate::trace_format::with_recorded_crash;
 use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/reference/json.md");
@@ -138,6 +139,10 @@ fn lines_about_traces() -> Vec<Value> {
         lines.extend(run(0, &format!("minimise {name} --out small.json --format jsonl")).json());
         lines.extend(run(0, &format!("show {name} --format jsonl")).json());
     }
+    let trace = std::fs::read_to_string(folder.path().join(&names[0])).unwrap();
+    let trace = with_recorded_crash(serde_json::from_str(&trace).unwrap());
+    file(folder.path(), "recorded.json", trace.to_string());
+    lines.extend(run(0, "show recorded.json --format jsonl").json());
     let fixed = std::fs::read_to_string(folder.path().join(&names[0])).unwrap();
     let fixed = fixed.replace("\"synchronous\": \"off\"", "\"synchronous\": \"extra\"");
     file(folder.path(), "fixed.json", fixed);

@@ -207,6 +207,7 @@ impl Ordered {
             signature: format!("fs-ways/lost/{}", self.word()),
             by_design: false,
             message: String::new(),
+            recorded: None,
             tag: None,
         };
         serde_json::to_string(&trace).expect("plain data")

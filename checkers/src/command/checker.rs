@@ -11,7 +11,7 @@ use explode_components::command::{
 };
 use explode_runtime::base::{Blame, OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{
-    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Saved, Unsupported,
 };
 use explode_runtime::choose::{ChoiceKind, ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -19,6 +19,7 @@ use explode_runtime::events::LoggedAction;
 use explode_runtime::stack::{LayerPaths, Stack, is_of_commands};
 use explode_runtime::verdict::{CheckError, ShellDemand, Verdict, Violation};
 use itertools::Itertools as _;
+use serde::{Deserialize, Serialize};
 
 /// The name in the registry.
 pub const NAME: &str = "commands";
@@ -50,6 +51,14 @@ struct CommandChecker {
     definition: CommandCheckerSpec,
     /// The names of the alternatives, in order.
     names: Vec<String>,
+    progress: CommandProgress,
+    signature: Option<Vec<u8>>,
+}
+
+/// The part of the checker's state that a check reads.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CommandProgress {
     /// The number of calls of mutate on this path.
     mutates: u32,
     /// The promises so far, in order: the names of the alternatives that are complete, and those of
@@ -60,7 +69,6 @@ struct CommandChecker {
     /// The number of these at each `explode-mark crash` of this mutate, by name. Of equal names the
     /// first counts.
     done_at_request: RefCell<BTreeMap<String, usize>>,
-    signature: Option<Vec<u8>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
@@ -70,10 +78,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(CommandChecker {
         definition,
         names,
-        mutates: 0,
-        done: RefCell::default(),
-        done_at_start: Cell::default(),
-        done_at_request: RefCell::default(),
+        progress: CommandProgress::default(),
         signature: None,
     }))
 }
@@ -97,7 +102,7 @@ impl CommandChecker {
         for step in &alternative.steps {
             match step {
                 CommandStep::Start(args) if !soft => {
-                    self.done_at_start.set(self.done.borrow().len());
+                    self.progress.done_at_start.set(self.progress.done.borrow().len());
                     cx.check_crashes_start(&self.arguments(args)?);
                 }
                 CommandStep::Start(_) => {}
@@ -111,10 +116,11 @@ impl CommandChecker {
                     cx.check_soft_crash(self, &self.arguments(args)?)?
                 }
                 CommandStep::Sh { command: text, must } => {
-                    let command = fill_checker(text, &stack.paths(), self.mutates)?;
+                    let command = fill_checker(text, &stack.paths(), self.progress.mutates)?;
                     let ended = self.run_step(&command, stack)?;
                     if let Some(log) = stack.log() {
-                        let text = fill_checker(text, &LayerPaths::in_script(), self.mutates)?;
+                        let text =
+                            fill_checker(text, &LayerPaths::in_script(), self.progress.mutates)?;
                         log.note(LoggedAction::Shell(text));
                     }
                     if ended.not_run() {
@@ -129,7 +135,7 @@ impl CommandChecker {
                     }
                     if failed {
                         if let Some(log) = stack.log() {
-                            log.failed(self.mutates, ended.failure_message(text));
+                            log.failed(self.progress.mutates, ended.failure_message(text));
                         }
                         return Ok(AlternativeResult::Wrong);
                     }
@@ -147,8 +153,8 @@ impl CommandChecker {
             return run(command, stack.devices(), OutputMode::WithStderr, &[]);
         }
         let requests = stack.asks();
-        let done = Rc::new(RefCell::new(self.done.take()));
-        let asked = Rc::new(RefCell::new(self.done_at_request.take()));
+        let done = Rc::new(RefCell::new(self.progress.done.take()));
+        let asked = Rc::new(RefCell::new(self.progress.done_at_request.take()));
         let (marked, asks) = (Rc::clone(&done), Rc::clone(&asked));
         let receive = move |line: MarkLine<'_>| match line {
             MarkLine::Crash(name) => {
@@ -164,7 +170,11 @@ impl CommandChecker {
         let ended = if stack.confines_commands() {
             let log = stack.log().map(|log| log.of("files"));
             let marks = Some(Box::new(receive) as _);
-            run_live(command, stack.devices(), LiveCommand { log, seed: self.mutates, marks })
+            run_live(
+                command,
+                stack.devices(),
+                LiveCommand { log, seed: self.progress.mutates, marks },
+            )
         } else {
             let mut unsettled = None;
             let ended =
@@ -174,8 +184,8 @@ impl CommandChecker {
                 });
             unsettled.map_or(ended, Err)
         };
-        self.done.replace(done.take());
-        self.done_at_request.replace(asked.take());
+        self.progress.done.replace(done.take());
+        self.progress.done_at_request.replace(asked.take());
         ended
     }
 
@@ -183,17 +193,17 @@ impl CommandChecker {
     /// in the middle of an interval may come before the promises that were made in it. The check of
     /// a request runs later than the promises that followed the request.
     fn promised(&self, epoch: Epoch, args: &[String]) -> (String, Vec<String>) {
-        let done = self.done.borrow();
+        let done = self.progress.done.borrow();
         let marked = |(at, name): (usize, &String)| {
             (args == [done_request(at, name)]).then(|| (at + 1, vec![name.clone()]))
         };
         let (count, args) = done.iter().enumerate().find_map(marked).unwrap_or_else(|| {
             let at_request = || match args {
-                [name] => self.done_at_request.borrow().get(name).copied(),
+                [name] => self.progress.done_at_request.borrow().get(name).copied(),
                 _ => None,
             };
             let count = match epoch {
-                Epoch::Begin | Epoch::InBetween => self.done_at_start.get(),
+                Epoch::Begin | Epoch::InBetween => self.progress.done_at_start.get(),
                 Epoch::Now => at_request().unwrap_or(done.len()),
                 _ => done.len(),
             };
@@ -218,7 +228,9 @@ impl CommandChecker {
     }
 
     fn arguments(&self, args: &[String]) -> Result<Vec<String>, StepError> {
-        args.iter().map(|arg| fill_checker(arg, &Default::default(), self.mutates)).collect()
+        args.iter()
+            .map(|arg| fill_checker(arg, &Default::default(), self.progress.mutates))
+            .collect()
     }
 
     fn violation(&self, promise: &str, message: String) -> Violation {
@@ -228,7 +240,7 @@ impl CommandChecker {
     /// Runs `sig`, if it is defined. Its output becomes the signature of the state.
     fn look(&mut self, stack: &Stack) -> Result<(), StepError> {
         let Some(sig) = &self.definition.sig else { return Ok(()) };
-        let sig = fill_checker(sig, &stack.paths(), self.mutates)?;
+        let sig = fill_checker(sig, &stack.paths(), self.progress.mutates)?;
         let ended = run(&sig, stack.devices(), OutputMode::Alone, &[])?;
         if ended.code() != Some(0) {
             return Err(ended.fault(&sig).blame(Blame::Tool));
@@ -250,8 +262,8 @@ impl Checker for CommandChecker {
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
-        self.mutates += 1;
-        self.done_at_request.borrow_mut().clear();
+        self.progress.mutates += 1;
+        self.progress.done_at_request.borrow_mut().clear();
         let options = u32::try_from(self.names.len()).expect("fewer than 2^32 alternatives");
         let label = Label { site: "mutate".to_owned(), ..Label::default() };
         let point = ChoicePoint {
@@ -263,7 +275,7 @@ impl Checker for CommandChecker {
         };
         let alternative = self.definition.mutate[cx.choose_at(&point) as usize].clone();
         if self.steps(&alternative, cx)? == AlternativeResult::Well {
-            self.done.borrow_mut().push(alternative.name);
+            self.progress.done.borrow_mut().push(alternative.name);
         }
         Ok(self.look(cx.stack())?)
     }
@@ -280,7 +292,7 @@ impl Checker for CommandChecker {
             ("EXPLODE_DONE", VariableValue::FileWith(&done)),
         ];
         let variables = variables.map(|(name, value)| Variable { name, value });
-        let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
+        let check = fill_checker(&self.definition.check, &stack.paths(), self.progress.mutates)?;
         let ended = run(&check, stack.devices(), OutputMode::WithStderr, &variables)?;
         match (ended.code(), ended.last_line()) {
             (Some(0), _) => Ok(()),
@@ -295,8 +307,9 @@ impl Checker for CommandChecker {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let (start, requests) = (self.done_at_start.get(), self.done_at_request.borrow());
-        Some(format!("{start} {requests:?} {:?}", self.done.borrow()).into_bytes())
+        let (start, requests) =
+            (self.progress.done_at_start.get(), self.progress.done_at_request.borrow());
+        Some(format!("{start} {requests:?} {:?}", self.progress.done.borrow()).into_bytes())
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -315,7 +328,19 @@ impl Checker for CommandChecker {
     }
 
     fn abilities(&self) -> CheckerAbilities<'_> {
-        CheckerAbilities::default().demands(self)
+        CheckerAbilities::default().demands(self).saved(self)
+    }
+}
+
+impl Saved for CommandChecker {
+    fn save(&self) -> String {
+        serde_json::to_string(&self.progress).expect("the progress is plain data")
+    }
+
+    fn restored(&self, state: &str) -> Result<Box<dyn Checker>, UsageError> {
+        let progress = serde_json::from_str(state)
+            .map_err(|error| UsageError(format!("the state of the checker: {error}")))?;
+        Ok(Box::new(CommandChecker { progress, ..self.clone() }))
     }
 }
 
@@ -327,7 +352,8 @@ impl Demands for CommandChecker {
         _violation: &Violation,
     ) -> Option<Vec<ShellDemand>> {
         let text =
-            fill_checker(&self.definition.check, &LayerPaths::in_script(), self.mutates).ok()?;
+            fill_checker(&self.definition.check, &LayerPaths::in_script(), self.progress.mutates)
+                .ok()?;
         let (done, args) = self.promised(epoch, args);
         let environment =
             [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];

@@ -5,7 +5,7 @@ use super::Cx;
 use super::abilities::{Demands, Forecast, Probe, Tallies, Topology};
 use super::driver::DiskCheck;
 use super::facts::{CheckerFacts, Unsupported};
-use crate::base::StepError;
+use crate::base::{StepError, UsageError};
 use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{CheckError, ShellDemand, Violation};
@@ -88,6 +88,9 @@ pub struct CheckerAbilities<'a> {
     pub demands: Option<&'a dyn Demands>,
     /// Prepares for a chop. `None` if the checker continues unchanged.
     pub chop: Option<&'a dyn Chop>,
+    /// Saves and restores what `check` reads besides the disk. `None` if a check needs the mutates
+    /// before it.
+    pub saved: Option<&'a dyn Saved>,
     /// True if there is a chop after the first mutate and before the second, with `--chop` or
     /// without. So a checker begins on files that it has made itself, on a system that has only
     /// just been mounted. Asked after the first mutate.
@@ -126,6 +129,11 @@ impl<'a> CheckerAbilities<'a> {
         CheckerAbilities { chop: Some(chop), ..self }
     }
 
+    /// Sets the state that can be saved.
+    pub fn saved(self, saved: &'a dyn Saved) -> CheckerAbilities<'a> {
+        CheckerAbilities { saved: Some(saved), ..self }
+    }
+
     /// Sets whether there is a chop after the first mutate.
     pub fn remounts(self, remounts: bool) -> CheckerAbilities<'a> {
         CheckerAbilities { remounts, ..self }
@@ -145,6 +153,18 @@ pub trait Chop {
     fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, StepError>;
 }
 
+/// A checker whose checks can be made without the mutates before them.
+pub trait Saved {
+    /// Returns everything that `check` reads besides the disk, as JSON.
+    fn save(&self) -> String;
+
+    /// Returns a checker for checks only, in the state that [`save`](Saved::save) returned.
+    ///
+    /// # Errors
+    /// The text is no state of this checker.
+    fn restored(&self, state: &str) -> Result<Box<dyn Checker>, UsageError>;
+}
+
 /// A [`DiskCheck`] that is a whole checker.
 pub struct Whole<'a>(pub &'a dyn Checker);
 
@@ -155,6 +175,10 @@ impl DiskCheck for Whole<'_> {
 
     fn disk_check_key(&self) -> Option<Vec<u8>> {
         self.0.check_key()
+    }
+
+    fn disk_state(&self) -> Option<String> {
+        Some(self.0.abilities().saved?.save())
     }
 
     fn disk_demands(
@@ -174,6 +198,10 @@ impl<C: Checker> DiskCheck for C {
 
     fn disk_check_key(&self) -> Option<Vec<u8>> {
         self.check_key()
+    }
+
+    fn disk_state(&self) -> Option<String> {
+        Some(self.abilities().saved?.save())
     }
 
     fn disk_demands(

@@ -21,6 +21,9 @@ pub trait DiskCheck {
     /// Calls [`Checker::check_key`](super::Checker::check_key).
     fn disk_check_key(&self) -> Option<Vec<u8>>;
 
+    /// Calls [`Saved::save`](super::Saved::save). `None` if the checker has no such ability.
+    fn disk_state(&self) -> Option<String>;
+
     /// Calls [`Demands::demands`](super::Demands::demands).
     fn disk_demands(
         &self,

@@ -9,7 +9,7 @@ mod driver;
 mod facts;
 
 pub use abilities::{Demands, Forecast, Probe, Tallies, Topology};
-pub use checker::{Checker, CheckerAbilities, Chop, Whole};
+pub use checker::{Checker, CheckerAbilities, Chop, Saved, Whole};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers, DefaultSearch};
 pub use digest::digest;

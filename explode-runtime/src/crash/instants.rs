@@ -1,7 +1,10 @@
 //! The instants of an interval at which a crash may happen.
 
+use serde::{Deserialize, Serialize};
+
 /// The instants of an interval whose crash disks are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Instants {
     /// The last instant (`check_crashes_now`; EX-61).
     Now,

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::contradiction::{contradiction, tool};
 use super::reader::{AtMark, LogReader, mark};
+use super::recorded::RecordedLog;
 use super::request::{CandidateDisk, OpenRequest};
 use super::stacks::CrashStacks;
 use crate::base::StepError;
@@ -46,10 +47,15 @@ pub struct CrashPipeline<'a> {
     requests: VecDeque<(String, AtMark)>,
     /// The waiting request that is being handled.
     turn: Option<AtMark>,
-    /// The write set at the last mark whose crash disks were requested.
-    at_mark: Option<WriteSet>,
+    /// The write set at the last mark whose crash disks were requested, and the number of events
+    /// before the mark.
+    at_mark: Option<(WriteSet, usize)>,
     /// All events from the beginning. `None` if they are not wanted.
     kept: Option<Vec<Event>>,
+    /// The number of events since the beginning or the last chop.
+    taken: usize,
+    /// The log since then. `None` if it is not wanted, or if no events can show what has happened.
+    recorded: Option<RecordedLog>,
 }
 
 impl<'a> CrashPipeline<'a> {
@@ -80,6 +86,8 @@ impl<'a> CrashPipeline<'a> {
             turn: None,
             at_mark: None,
             kept: None,
+            taken: 0,
+            recorded: None,
         }
     }
 
@@ -95,9 +103,11 @@ impl<'a> CrashPipeline<'a> {
         let judge = self.judge;
         let CrashStacks { blueprint, plan, backend, .. } = judge;
         let is_read = self.reader.is_some();
+        let recorded = self.recorded.take().map(|_| RecordedLog::new(base.clone()));
         *self = CrashPipeline {
             judge,
             kept: self.kept.take(),
+            recorded,
             ..CrashPipeline::new(blueprint, plan, backend, base)
         };
         if is_read {
@@ -162,6 +172,17 @@ impl<'a> CrashPipeline<'a> {
         self.kept.unwrap_or_default()
     }
 
+    /// Records the log from now on, for [`CrashPipeline::recorded`]. Called before the first event.
+    pub(crate) fn record(&mut self) {
+        self.recorded = Some(RecordedLog::new(self.write_set.durable().clone()));
+    }
+
+    /// Returns the log up to the last request that was opened. `None` if it was not recorded, or if
+    /// a device was damaged.
+    pub(crate) fn recorded(&self) -> Option<&RecordedLog> {
+        self.recorded.as_ref()
+    }
+
     /// Begins an interval.
     ///
     /// # Errors
@@ -210,14 +231,14 @@ impl<'a> CrashPipeline<'a> {
                         .to_owned(),
                 ));
             }
-            let AtMark { write_set, recent } = match at {
+            let AtMark { write_set, recent, settled } = match at {
                 LogPlace::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
                 LogPlace::Request => self
                     .turn
                     .clone()
                     .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,
             };
-            (self.at_mark, self.recent) = (Some(write_set), recent);
+            (self.at_mark, self.recent) = (Some((write_set, settled)), recent);
         } else if request.when != Instants::Interval && !in_interval {
             self.recent.extend_from_slice(&self.log[self.before..]);
             self.advance()?;
@@ -226,12 +247,36 @@ impl<'a> CrashPipeline<'a> {
         if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
             self.repeat_calls(devices)?;
         }
+        let seed = self.judge.plan.settings.seed;
+        Ok(self.opened(request, SampleSeed { seed, choices: choices_hash(made), interval }))
+    }
+
+    /// Opens the request that ends a recorded log, in place of one to running devices.
+    ///
+    /// # Errors
+    /// An event contradicts the log.
+    pub(crate) fn open_recorded<'s>(
+        &'s mut self,
+        recorded: RecordedLog,
+        request: &CrashRequest<'s>,
+    ) -> Result<OpenRequest<'s>, StepError> {
+        let RecordedLog { events, settled, interval, .. } = recorded;
+        events.iter().for_each(|event| hash_event(event, &mut self.log_hash));
+        self.taken = settled + interval;
+        let mut events = events.into_iter();
+        self.log.extend(events.by_ref().take(settled));
+        self.advance()?;
+        self.log.extend(events.take(interval));
+        let seed = self.judge.plan.settings.seed;
+        Ok(self.opened(request, SampleSeed { seed, choices: 0, interval: 0 }))
+    }
+
+    fn opened<'s>(&'s mut self, request: &CrashRequest<'s>, seed: SampleSeed) -> OpenRequest<'s> {
         let settings = &self.judge.plan.settings;
-        let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
         let limits = SampleLimits { limit: settings.limit, samples: settings.samples, seed };
         // Without a check_key no two requests for crash checks are alike, because the checker may
         // remember each mutate and call.
-        let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
+        let place = || [&seed.choices.to_le_bytes()[..], &seed.interval.to_le_bytes()].concat();
         let rest = request.checker.disk_check_key().unwrap_or_else(place);
         let when = match request.when {
             Instants::Now if settings.soft => Instants::Soft,
@@ -240,12 +285,15 @@ impl<'a> CrashPipeline<'a> {
         };
         let CrashRequest { begin, args, .. } = *request;
         let log_hash = self.log_hash.digest128();
-        let CrashPipeline { write_set, log, recent, at_mark, .. } = self;
-        let (write_set, log) = match (request.at, at_mark) {
-            (Some(_), Some(write_set)) => (&*write_set, &[][..]),
-            _ => (&*write_set, &log[..]),
+        let CrashPipeline { write_set, log, recent, at_mark, recorded, taken, .. } = self;
+        let (write_set, log, settled) = match (request.at, at_mark) {
+            (Some(_), Some((write_set, settled))) => (&*write_set, &[][..], *settled),
+            _ => (&*write_set, &log[..], *taken - log.len()),
         };
-        Ok(OpenRequest { write_set, log, recent, when, limits, begin, args, rest, log_hash })
+        if let Some(recorded) = recorded {
+            (recorded.settled, recorded.interval, recorded.when) = (settled, log.len(), when);
+        }
+        OpenRequest { write_set, log, recent, when, limits, begin, args, rest, log_hash }
     }
 
     /// Passes every crash disk of the interval that ends here to `visit`, once per epoch in which
@@ -311,6 +359,7 @@ impl<'a> CrashPipeline<'a> {
         let mark = Event::Mark { name: format!("fault {name}") };
         hash_event(&mark, &mut self.log_hash);
         self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
+        self.recorded = None;
     }
 
     /// Adds a mark to the kept events only.
@@ -340,7 +389,11 @@ impl<'a> CrashPipeline<'a> {
         if let Some(kept) = &mut self.kept {
             kept.extend(events.iter().cloned());
         }
-        let new = self.log.len();
+        if let Some(recorded) = &mut self.recorded {
+            recorded.events.extend(events.iter().cloned());
+        }
+        let (new, before) = (self.log.len(), self.taken);
+        self.taken += events.len();
         self.log.extend(events);
         for at in new..self.log.len() {
             if let Some(name) = requested_name(&self.log[at]) {
@@ -351,7 +404,8 @@ impl<'a> CrashPipeline<'a> {
                         .map_err(|error| contradiction(LogContradiction { index, error }))?;
                 }
                 let recent = self.log[self.before.min(at)..at].to_vec();
-                self.requests.push_back((name.to_owned(), AtMark { write_set, recent }));
+                let settled = before + at - new;
+                self.requests.push_back((name.to_owned(), AtMark { write_set, recent, settled }));
             }
         }
         Ok(())

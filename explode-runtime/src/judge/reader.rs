@@ -29,6 +29,8 @@ pub(super) struct AtMark {
     /// The events from the previous mark, the start or the last request for crash checks up to this
     /// mark.
     pub recent: Vec<Event>,
+    /// The number of events before the mark, since the start or the last chop.
+    pub settled: usize,
 }
 
 /// Returns the event of a mark of this name.
@@ -87,6 +89,6 @@ impl LogReader {
         for (_, dev, damage) in damages.filter(|damage| damage.0 <= at) {
             write_set.damage(*dev, damage);
         }
-        Ok(AtMark { write_set, recent: self.events[from..at].to_vec() })
+        Ok(AtMark { write_set, recent: self.events[from..at].to_vec(), settled: at })
     }
 }

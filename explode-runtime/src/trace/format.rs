@@ -5,10 +5,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::crash_disk::CrashDiskRecord;
+use super::recorded::RecordedCrash;
 use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
-use crate::crash::{Epoch, KeptPiece, names};
+use crate::crash::Epoch;
 use crate::plan::{Plan, RunOrigin, RunSettings};
 use crate::stack::{Carried, StackSpec};
 use crate::trace::{FoundError, Position};
@@ -82,21 +84,13 @@ pub struct Trace {
     pub by_design: bool,
     /// The expected and the actual result.
     pub message: String,
+    /// The crash in a form from which a replay builds its disk without the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Box<RecordedCrash>>,
     /// A keyed hash of all other keys, in 64 hexadecimal digits. Absent if the trace contains no
     /// commands, or if there was no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-}
-
-/// A crash disk, recorded as the pieces of the write set that it has kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CrashDiskRecord {
-    /// The identity of the image, 32 hexadecimal digits.
-    pub id: String,
-    /// The kept pieces, each as `[device, first sector, version]`. Version 1 is the oldest pending
-    /// one of its range.
-    pub blocks: Vec<(u32, u64, u32)>,
 }
 
 /// An error of reading a trace.
@@ -134,10 +128,6 @@ impl Trace {
     /// Returns the trace of an error.
     pub fn of(plan: &Plan, origin: &RunOrigin, error: &FoundError) -> Trace {
         let witness = &error.way;
-        let record = |(id, kept): &(String, Vec<KeptPiece>)| CrashDiskRecord {
-            id: id.clone(),
-            blocks: names(kept),
-        };
         Trace {
             format: FORMAT,
             explode: env!("CARGO_PKG_VERSION").to_owned(),
@@ -158,13 +148,14 @@ impl Trace {
             epoch: witness.epoch,
             args: witness.args.clone(),
             log: format!("{:032x}", witness.log_hash),
-            crash_disk: witness.disk.as_ref().map(record),
-            recovery: witness.recovery.iter().map(record).collect(),
+            crash_disk: witness.disk.as_ref().map(CrashDiskRecord::of),
+            recovery: witness.recovery.iter().map(CrashDiskRecord::of).collect(),
             died: error.died,
             verdict: error.violation.verdict,
             signature: error.violation.signature(&plan.checker),
             by_design: error.by_design.is_some(),
             message: error.violation.message.clone(),
+            recorded: None,
             tag: None,
         }
     }
@@ -236,6 +227,7 @@ impl Trace {
             died,
             verdict,
             signature,
+            recorded,
             ..
         } = self;
         let begun = !matches!(died, Some(StepName::Start | StepName::Init));
@@ -267,6 +259,10 @@ impl Trace {
             Some(format!(
                 "it has {crashes} crashes during recovery, and the crash depth is {depth}"
             ))
+        } else if recorded.as_ref().is_some_and(|recorded| {
+            crash_disk.is_none() || recorded.recovery.len() != self.recovery.len()
+        }) {
+            Some("its recorded crash is another one than its own".to_owned())
         } else if !is_hash(log) {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
         } else if let Some(disk) =

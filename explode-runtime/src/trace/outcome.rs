@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::format::Trace;
+use super::recorded::RecordedCrash;
 use crate::choose::Divergence;
 use crate::verdict::{Violation, WorkerDeath};
 
@@ -41,6 +42,19 @@ impl NotReproduced {
     ];
 }
 
+/// The source of the crash disk of a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReplaySource {
+    /// The system, which runs again.
+    #[default]
+    System,
+    /// The system, which runs again. The result has the crash in recorded form, if the checker can
+    /// save its state.
+    SystemRecorded,
+    /// The recorded crash in the trace. The system does not run.
+    Recorded,
+}
+
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplayResult {
@@ -51,6 +65,8 @@ pub enum ReplayResult {
         /// True if the log was different and a search over the disks of the interval found the
         /// violation (EX-60).
         by_search: bool,
+        /// The crash of this replay in recorded form, if it was wanted.
+        recorded: Option<Box<RecordedCrash>>,
     },
     /// The path was the same but the verdict was not. The text says what was found instead.
     NotReproduced(NotReproduced, String),
@@ -76,7 +92,11 @@ impl Trace {
             Some(step) if Some(step) == self.died && !death.killed_externally => {
                 let violation = death.violation(step);
                 if violation.signature(&self.checker) == self.signature {
-                    return ReplayResult::Reproduced { violation, by_search: false };
+                    return ReplayResult::Reproduced {
+                        violation,
+                        by_search: false,
+                        recorded: None,
+                    };
                 }
                 ReplayResult::NotReproduced(
                     NotReproduced::Died,

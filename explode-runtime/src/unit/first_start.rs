@@ -78,6 +78,7 @@ impl<'a> Runner<'a> {
             reads_log: facts.reads_log,
             origin,
             keep_events: false,
+            record: false,
             chops,
             chopped,
         })

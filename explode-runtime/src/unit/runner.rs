@@ -32,6 +32,7 @@ pub struct Runner<'a> {
     pub(super) reads_log: bool,
     pub(super) origin: RunOrigin,
     pub(super) keep_events: bool,
+    pub(super) record: bool,
     pub(super) chops: ChopPoints,
     pub(super) chopped: RefCell<ChopCache>,
 }
@@ -65,6 +66,11 @@ impl Runner<'_> {
     /// Makes each unit return its events from now on, and run from the pristine disks.
     pub fn keep_events(&mut self) {
         self.keep_events = true;
+    }
+
+    /// Makes the pipeline of each unit record its log from now on.
+    pub fn record(&mut self) {
+        self.record = true;
     }
 
     /// Sets chops after these calls of mutate, in place of those of the plan.

@@ -34,6 +34,9 @@ impl Runner<'_> {
         if self.keep_events {
             pipeline.keep_events();
         }
+        if self.record {
+            pipeline.record();
+        }
         let (asking, sources) = (Asking::new(script, work), Sources::new());
         let driver = UnitDriver::new(&asking, &sources, pipeline);
         let mut steps = UnitSteps { runner: self, unit, driver, running: None };

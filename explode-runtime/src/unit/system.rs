@@ -34,6 +34,9 @@ pub trait System {
     /// Makes each unit return its events from now on, and run from the pristine disks.
     fn keep_events(&mut self);
 
+    /// Makes the pipeline of each unit record its log from now on. By default nothing is recorded.
+    fn record(&mut self) {}
+
     /// Sets chops after these calls of mutate, in place of those of the plan.
     fn chop_at(&mut self, mutates: &[u32]);
 }
@@ -130,6 +133,10 @@ impl System for Runner<'_> {
 
     fn keep_events(&mut self) {
         Runner::keep_events(self);
+    }
+
+    fn record(&mut self) {
+        Runner::record(self);
     }
 
     fn chop_at(&mut self, mutates: &[u32]) {

@@ -19,12 +19,14 @@ mod memo;
 mod order;
 pub mod probe;
 mod protocol;
+mod recorded;
 mod remote;
 mod replay;
 mod serve;
 mod step_page;
 mod thread;
 mod unit_result;
+mod witness;
 mod workers;
 
 pub use diagnostics::{

@@ -10,7 +10,7 @@ use crate::base::{RunError, UsageError, as_json};
 use crate::choose::Choice;
 use crate::dedup::KnownChecks;
 use crate::plan::Plan;
-use crate::trace::{ReplayResult, Trace};
+use crate::trace::{ReplayResult, ReplaySource, Trace};
 use crate::verdict::{Broken, BrokenKind, WorkerStep};
 use crate::worker::probe::{ProbeCommand, ProbeOrder, ProbeReply};
 
@@ -25,8 +25,8 @@ pub enum ToWorker {
     Learn(KnownChecks),
     /// Run a unit.
     Run(Box<UnitOrder>),
-    /// Replay a trace.
-    Replay(#[serde(with = "as_json")] Box<Trace>),
+    /// Replay a trace from a source.
+    Replay(#[serde(with = "as_json")] Box<Trace>, ReplaySource),
     /// Run a path and stop at a disk of it. After [`ToWorker::Start`].
     Probe(#[serde(with = "as_json")] Box<ProbeOrder>),
     /// The next command, while the system stands still.

@@ -2,24 +2,23 @@
 
 use std::collections::HashSet;
 
-use explode_ramdisk::Image;
 use tracing::info_span;
 
-use crate::base::RunError;
+use super::recorded::replay_recorded;
+use super::witness::{FoundAgain, RecordedWitness, not_seen};
+use crate::base::{Mode, RunError};
 use crate::check::CrashRequest;
 use crate::choose::{Choice, ChoicePoint, Divergence};
-use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
 use crate::explore::{ReachedState, Unit};
-use crate::judge::{
-    CandidateDisk, Check, CheckEnding, CheckOutcome, Crash, CrashPipeline, Descend, JudgeHooks,
-    check_still, judge as judge_disk,
-};
+use crate::judge::{CandidateDisk, Crash, CrashPipeline, check_still, judge as judge_disk};
 use crate::plan::Registry;
 use crate::stack::Stack;
-use crate::trace::{CrashDiskRecord, NotReproduced, ReplayResult, Trace};
-use crate::unit::{UnitHooks, UnitProgress, UnitStop, open};
-use crate::verdict::{CheckError, DiskStage, Violation, WorkerStep};
+use crate::trace::{
+    CrashDiskRecord, NotReproduced, RecordedCrash, ReplayResult, ReplaySource, Trace,
+};
+use crate::unit::{UnitHooks, UnitProgress, UnitRun, UnitStop, open};
+use crate::verdict::{CheckError, WorkerStep};
 
 /// Replays a trace in this process, in this backend. If the trace is of a step that hangs or kills
 /// its process, this process hangs or dies.
@@ -31,26 +30,44 @@ pub fn replay(
     trace: &Trace,
     backend: &dyn Backend,
 ) -> Result<ReplayResult, RunError> {
-    replay_with_steps(registry, trace, backend, &mut |_| {})
+    replay_from(registry, (trace, ReplaySource::System), backend, &mut |_| {})
 }
 
-/// Replays a trace like [`replay`]. `on_step` receives each step before it is taken.
-pub(crate) fn replay_with_steps(
+/// Replays a trace from a source, like [`replay`]. `on_step` receives each step before it is taken.
+pub(crate) fn replay_from(
     registry: &Registry,
-    trace: &Trace,
+    (trace, source): (&Trace, ReplaySource),
     backend: &dyn Backend,
     on_step: &mut dyn FnMut(WorkerStep),
 ) -> Result<ReplayResult, RunError> {
+    if source == ReplaySource::Recorded {
+        return replay_recorded(registry, trace, backend, on_step);
+    }
     let plan = trace.plan();
     let first_start = info_span!("first_start").entered();
     let mut system = open(registry, &plan, backend)?;
     drop(first_start);
     system.chop_at(&trace.chops);
+    if source == ReplaySource::SystemRecorded && trace.mode == Mode::Mem {
+        system.record();
+    }
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
-    let mut search =
-        DiskSearch { trace, on_step, past_end: None, found: None, looked: None, by_search: false };
+    let mut search = DiskSearch {
+        trace,
+        on_step,
+        past_end: None,
+        found: None,
+        looked: None,
+        by_search: false,
+        recorded: None,
+    };
     let ended = system.run(&unit, &mut search);
-    let DiskSearch { past_end, found, looked, by_search, .. } = search;
+    result(trace, ended, search)
+}
+
+/// Returns the result of a unit that has followed a trace.
+fn result(trace: &Trace, ended: UnitRun, search: DiskSearch<'_>) -> Result<ReplayResult, RunError> {
+    let DiskSearch { past_end, found, looked, by_search, recorded, .. } = search;
     if let Some(divergence) = past_end {
         return Ok(ReplayResult::Diverged(divergence));
     }
@@ -71,14 +88,16 @@ pub(crate) fn replay_with_steps(
     Ok(match (ended.early, found, looked) {
         (Some(UnitStop::Violated(violation, _)), _, _) => match trace.epoch {
             None if violation.signature(&trace.checker) == trace.signature => {
-                ReplayResult::Reproduced { violation, by_search: false }
+                ReplayResult::Reproduced { violation, by_search: false, recorded: None }
             }
             _ => not_seen(
                 NotReproduced::OtherViolation,
                 format!("mutate itself found: {}", violation.message),
             ),
         },
-        (_, Some(violation), _) => ReplayResult::Reproduced { violation, by_search },
+        (_, Some(found), _) => {
+            ReplayResult::Reproduced { violation: found.violation, by_search, recorded }
+        }
         (_, None, _) if trace.epoch.is_none() => {
             not_seen(NotReproduced::NothingWrong, "mutate found nothing wrong")
         }
@@ -97,80 +116,16 @@ pub(crate) fn replay_with_steps(
     })
 }
 
-fn not_seen(reason: NotReproduced, why: impl Into<String>) -> ReplayResult {
-    ReplayResult::NotReproduced(reason, why.into())
-}
-
-impl CrashDiskRecord {
-    /// Returns true if this is the recorded disk.
-    pub(crate) fn is(&self, disk: &CrashDisk<'_>) -> bool {
-        disk.identity().to_string() == self.id && names(&disk.kept()) == self.blocks
-    }
-}
-
-/// Follows a crash disk through crashes during recovery to the check, and tests whether it shows
-/// the trace's error.
-struct RecordedWitness<'a> {
-    trace: &'a Trace,
-    on_step: &'a mut dyn FnMut(WorkerStep),
-    /// True if only the recorded path counts; false if any path with as many crashes counts.
-    exactly: bool,
-    found: Option<Violation>,
-}
-
-impl JudgeHooks for RecordedWitness<'_> {
-    fn known(&mut self, check: &Check<'_>) -> Option<bool> {
-        let is_another = || {
-            let wanted = check.crashes().checked_sub(1).map(|at| &self.trace.recovery[at as usize]);
-            wanted.is_some_and(|wanted| {
-                self.exactly && !check.disk.is_some_and(|disk| wanted.is(disk))
-            })
-        };
-        (self.found.is_some() || is_another()).then_some(true)
-    }
-
-    fn before(&mut self, check: &Check<'_>, stage: DiskStage) -> bool {
-        (self.on_step)(check.step(stage));
-        true
-    }
-
-    fn after(&mut self, _check: &Check<'_>) {
-        (self.on_step)(WorkerStep::Between);
-    }
-
-    fn judged(
-        &mut self,
-        check: &Check<'_>,
-        _image: &Image,
-        outcome: CheckOutcome,
-    ) -> (CheckOutcome, bool) {
-        if let CheckEnding::Violated(violation) = &outcome.ending
-            && check.crashes() == check.crash.depth
-            && violation.signature(&self.trace.checker) == self.trace.signature
-        {
-            self.found = Some(violation.clone());
-        }
-        let sound = outcome.ending.is_sound();
-        (outcome, sound)
-    }
-
-    fn descend(&mut self, check: &Check<'_>, _outcome: &CheckOutcome) -> Descend {
-        match self.trace.recovery.get(check.crashes() as usize) {
-            Some(next) if self.exactly => Descend::Named(next.blocks.clone()),
-            _ => Descend::All,
-        }
-    }
-}
-
 /// Searches the trace's interval for the trace's crash disk.
 struct DiskSearch<'a> {
     trace: &'a Trace,
     on_step: &'a mut dyn FnMut(WorkerStep),
     past_end: Option<Divergence>,
-    found: Option<Violation>,
+    found: Option<FoundAgain>,
     /// The number of disks that were checked; `None` before the trace's interval.
     looked: Option<u64>,
     by_search: bool,
+    recorded: Option<Box<RecordedCrash>>,
 }
 
 impl UnitHooks for DiskSearch<'_> {
@@ -214,7 +169,8 @@ impl UnitHooks for DiskSearch<'_> {
         let mut looked = 0;
         let open_request =
             pipeline.open_request(stack.devices(), request, (place.interval, so_far.choices))?;
-        self.by_search = format!("{:032x}", open_request.log_hash()) != self.trace.log;
+        let log_hash = open_request.log_hash();
+        self.by_search = format!("{log_hash:032x}") != self.trace.log;
         let by_search = self.by_search;
         let mut visit = |candidate: &CandidateDisk<'_>| {
             let CandidateDisk { disk, epoch, args, key, .. } = candidate;
@@ -240,6 +196,14 @@ impl UnitHooks for DiskSearch<'_> {
         }
         check_still(stack.devices())?;
         self.looked = Some(looked);
+        let is_all = stack.first_impure_layer().is_none();
+        self.recorded = self.found.as_ref().filter(|_| is_all).and_then(|found| {
+            let state = request.checker.disk_state()?;
+            let mut disks = found.disks.iter().map(CrashDiskRecord::of);
+            let disk = disks.next()?;
+            let crash = pipeline.recorded()?;
+            RecordedCrash::of(crash, log_hash, state, disk, disks.collect()).map(Box::new)
+        });
         Err(CheckError::Stop)
     }
 

@@ -17,11 +17,11 @@ use crate::base::{Mode, RunError};
 use crate::choose::Choice;
 use crate::devices::{Backend, Backends};
 use crate::plan::{Plan, Registry};
-use crate::trace::Trace;
+use crate::trace::{ReplaySource, Trace};
 use crate::verdict::WorkerStep;
 use crate::worker::probe::ProbeChannel;
 use crate::worker::probe::{ProbeCommand, ProbeReply};
-use crate::worker::replay::replay_with_steps;
+use crate::worker::replay::replay_from;
 
 /// Serves a supervisor over two streams, which may be one, with the backends of this program. Steps
 /// are announced on the page, or on the stream if there is no page. Spans and log lines come from
@@ -63,9 +63,9 @@ impl<W: Write> Server<'_, W> {
                     self.wire.receive()?
                 }
                 ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
-                ToWorker::Replay(trace) => {
+                ToWorker::Replay(trace, source) => {
                     let message = self
-                        .replay(&trace)
+                        .replay(&trace, source)
                         .unwrap_or_else(|error| FromWorker::Failed(error.into()));
                     self.wire.check()?;
                     self.wire.end(&message)?;
@@ -77,11 +77,12 @@ impl<W: Write> Server<'_, W> {
         Ok(())
     }
 
-    fn replay(&mut self, trace: &Trace) -> Result<FromWorker, RunError> {
+    fn replay(&mut self, trace: &Trace, source: ReplaySource) -> Result<FromWorker, RunError> {
         let backend = self.backend(trace.mode)?;
         self.wire.next_step(WorkerStep::FirstStart, 0);
         let mut on_step = |step| self.wire.next_step(step, 0);
-        replay_with_steps(self.registry, trace, &*backend, &mut on_step).map(FromWorker::Replayed)
+        let result = replay_from(self.registry, (trace, source), &*backend, &mut on_step);
+        result.map(FromWorker::Replayed)
     }
 
     /// Runs units of a plan. Returns the first message that is not about the plan.

@@ -12,6 +12,7 @@ use crate::choose::Choice;
 use crate::events::FailedCommand;
 use crate::report::{Brief, Colour, Line, brief, one_line};
 use crate::stack::{Carried, Layer, simfiles};
+use crate::trace::RecordedCrash;
 use crate::worker::probe::CitedPromise;
 use fit::{Part, SCREEN, fit};
 use rows::Telling;
@@ -116,6 +117,14 @@ impl Story {
             others.map(|(name, version)| format!("{name} {version}")).collect();
         if !versions.is_empty() {
             detail("versions", &versions.join(", "));
+        }
+        if let Some(recorded) = &trace.recorded {
+            let RecordedCrash { base, events, .. } = &**recorded;
+            let text = format!(
+                "the files before the work ({} bytes as a log), and {} events ({} bytes)",
+                base.bytes, events.count, events.bytes
+            );
+            detail("recorded", &text);
         }
         for (name, recorded, now) in self.retold.iter().flat_map(|retold| &retold.other_versions) {
             detail("differs", &format!("{name} was {recorded}, and is {now} now"));

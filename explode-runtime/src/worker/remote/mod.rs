@@ -23,7 +23,7 @@ use super::unit_result::UnitResult;
 use crate::base::{Mode, RunError};
 use crate::dedup::KnownChecks;
 use crate::plan::Plan;
-use crate::trace::{ReplayResult, Trace};
+use crate::trace::{ReplayResult, ReplaySource, Trace};
 use crate::verdict::{WorkerDeath, WorkerStep};
 use crate::worker::diagnostics::Observer;
 use crate::worker::listener::{UnitListener, WorkerStarted};
@@ -63,9 +63,21 @@ impl<'a> RemoteWorkers<'a> {
     /// # Errors
     /// The replay fails, or no worker can be started.
     pub fn replay(&mut self, trace: &Trace) -> Result<ReplayResult, RunError> {
+        self.replay_from(trace, ReplaySource::System)
+    }
+
+    /// Replays a trace from a source, as [`replay`](RemoteWorkers::replay) does.
+    ///
+    /// # Errors
+    /// Those of [`replay`](RemoteWorkers::replay), and the trace has no recorded crash.
+    pub fn replay_from(
+        &mut self,
+        trace: &Trace,
+        source: ReplaySource,
+    ) -> Result<ReplayResult, RunError> {
         let mut tries = 1;
         loop {
-            match self.replay_once(trace)? {
+            match self.replay_once(trace, source)? {
                 Err(death) if death.killed_externally && tries < TRIES => tries += 1,
                 Err(death) => return Ok(trace.replay_of(&death)),
                 Ok(replay) => return Ok(replay),
@@ -76,6 +88,7 @@ impl<'a> RemoteWorkers<'a> {
     fn replay_once(
         &mut self,
         trace: &Trace,
+        source: ReplaySource,
     ) -> Result<Result<ReplayResult, WorkerDeath>, RunError> {
         let mut worker = match self.start() {
             Err(StartError::Died(death)) if death.killed_externally => return Ok(Err(death)),
@@ -83,7 +96,7 @@ impl<'a> RemoteWorkers<'a> {
         };
         let _span = debug_span!("wait").entered();
         let message = worker
-            .send(&ToWorker::Replay(Box::new(trace.clone())))
+            .send(&ToWorker::Replay(Box::new(trace.clone()), source))
             .and_then(|()| worker.receive(&mut IgnoreEvents));
         match message {
             Ok(FromWorker::Replayed(replay)) => Ok(Ok(replay)),

@@ -1,6 +1,9 @@
 //! `explode app`: unmodified programs on simulated files.
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod recorded;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -468,71 +471,6 @@ fn a_rust_test_says_under_which_models_a_finding_shows() {
     let shows = "\nshows under posix, ext4, xfs, btrfs; not under strict (9 disks checked, all)";
     assert!(text.ends_with(shows), "{text}");
     test("echo 1 >new; sync new; mv new v; sync .").unwrap();
-}
-
-/// Returns a line for each file below a folder: its name, mode, links, kind, and contents.
-fn listed(folder: &Path) -> String {
-    let list = "find . -printf '%P %m %n %s %y %l\\n' | sort; find . -type f | sort | xargs md5sum; \
-                getfattr -d -R . 2>&1 | sort";
-    let ran = common::shell(folder, list);
-    ran.expect(0).out
-}
-
-#[test]
-fn a_script_builds_the_folder_that_a_crash_has_left() {
-    if !supported() {
-        return;
-    }
-    let (folder, seen) = (tempdir().unwrap(), tempdir().unwrap());
-    let has_attributes = Command::new("setfattr").arg("--version").output().is_ok();
-    if !has_attributes {
-        common::unsupported::unsupported("setfattr, for extended attributes");
-    }
-    let attribute = if has_attributes { "setfattr -n user.key -v value hard" } else { "true" };
-    let setup = "mkdir 'a b'; printf 'x\\0y' >'a b/raw'; chmod 600 'a b/raw'; ln 'a b/raw' hard; \
-                 ln -s 'a b/raw' soft; truncate -s 9000 holes; printf end >>holes; \
-                 printf \"it's\\n\" >text; chmod 0500 'a b'";
-    let work = "echo 1 >new; mv new v; explode-mark done v";
-    let kept = seen.path().display();
-    let check = format!(
-        "test -s v || test ! -e v || {{ rm -rf {kept}/tree; cp -a . {kept}/tree; echo empty; exit 1; }}"
-    );
-    let allow = seen.path().to_str().unwrap();
-    let setup = format!("{setup}; {attribute}");
-    let options = ["app", "--setup", &setup, "--work", work, "--allow-write", allow];
-    let ran =
-        explode_in(folder.path(), options.iter().chain(&["--check", &check, "--format", "jsonl"]));
-    let lines = ran.expect(1).json();
-    let trace = of_type(&lines, "finding")[0]["trace"].as_str().unwrap();
-    let script = explode_in(folder.path(), ["show", "--as", "sh", trace]).expect(0).out;
-    assert!(script.contains("# check-failed: empty\n"), "{script}");
-    let path = file(folder.path(), "build.sh", &script);
-    common::shell(folder.path(), &format!("sh {} built", path.display())).expect(0);
-    let built = folder.path().join("built");
-    assert_eq!(listed(&built), listed(&seen.path().join("tree")));
-    assert_eq!(std::fs::metadata(built.join("v")).unwrap().len(), 0);
-    // A second folder of that name is refused.
-    assert_ne!(common::shell(folder.path(), &format!("sh {} built", path.display())).code, 0);
-}
-
-#[test]
-fn a_script_of_a_folder_is_refused_where_none_is_possible() {
-    if !supported() {
-        return;
-    }
-    let folder = tempdir().unwrap();
-    let trace = |more: &[&str]| {
-        let own = ["app", "--work", "echo 1 >new; mv new v"];
-        let args = own.iter().chain(more).chain(&["--format", "jsonl"]);
-        let lines = explode_in(folder.path(), args).expect(1).json();
-        of_type(&lines, "finding")[0]["trace"].as_str().unwrap().to_owned()
-    };
-    let resident = trace(&["--resident", "--check", "read -r line; exit 3"]);
-    let why = ["its check is resident"];
-    explode_in(folder.path(), ["show", "--as", "sh", &resident]).refused(&why);
-    let repair = trace(&["--recover", "test ! -e v -o -s v", "--check", "true"]);
-    let why = ["its check does not fail on what a crash has left"];
-    explode_in(folder.path(), ["show", "--as", "sh", &repair]).refused(&why);
 }
 
 /// Runs `explode app` with a finding as the user `nobody`, below a command of `unshare`.
