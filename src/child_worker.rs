@@ -14,7 +14,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdi
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use explode_components::command::sweep;
+use explode_components::command::{ProgramRoot, set_program_root, sweep};
 use explode_kernel::AllBackends;
 use explode_runtime::base::{BrokenKind, Exit, RunError};
 use explode_runtime::plan::Registry;
@@ -54,7 +54,8 @@ fn end_as_orphan() -> io::Result<()> {
 }
 
 /// Serves the supervisor in this process until its stream closes.
-pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
+pub fn serve_page(registry: &Registry, page: &Path, root: Option<ProgramRoot>) -> Exit {
+    root.into_iter().for_each(set_program_root);
     let served = || -> io::Result<()> {
         end_as_orphan()?;
         let page = StepPage::map(&File::options().read(true).write(true).open(page)?)?;
@@ -73,11 +74,12 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     }
 }
 
-/// Starts a worker. Calls `afterwards` once it has ended.
+/// Starts a worker, whose commands on simulated files see this root. Calls `afterwards` once it has
+/// ended.
 ///
 /// # Errors
 /// The process cannot be started.
-pub fn spawn(afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
+pub fn spawn(root: Option<&ProgramRoot>, afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
     let started = || -> io::Result<ChildTransport> {
         let shared = MemoryFile::new("explode-worker")?;
         let page = StepPage::create(shared.writer())?;
@@ -89,6 +91,11 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Transport>, RunError> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        if let Some(ProgramRoot { folder, packages }) = root {
+            command.arg("--root").arg(folder);
+            command
+                .args(packages.iter().map(|(name, version)| format!("--package={name}={version}")));
+        }
         shared.give(&mut command);
         let mut child = explode_vm::spawn(command, ORPHANED)?;
         let (reader, writer) = (child.stdout.take(), child.stdin.take());

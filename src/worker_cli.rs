@@ -39,4 +39,16 @@ pub struct AgentArgs {
 pub struct WorkerArgs {
     /// The file of the page that the worker shares with its supervisor.
     pub page: PathBuf,
+    /// The root that the commands of simulated files see.
+    #[arg(long)]
+    pub root: Option<PathBuf>,
+    /// A package of the root, as NAME=VERSION.
+    #[arg(long, value_parser = package)]
+    pub package: Vec<(String, String)>,
+}
+
+/// Parses the name and the version of a package.
+fn package(word: &str) -> Result<(String, String), String> {
+    let (name, version) = word.split_once('=').ok_or("write NAME=VERSION")?;
+    Ok((name.to_owned(), version.to_owned()))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use explode_components::command::ProgramRoot;
 use explode_components::fs::kernel;
 use explode_components::raid;
 use explode_kernel::remove_left;
@@ -29,8 +30,9 @@ const EXPEDITED: &str = "rcupdate.rcu_expedited=1";
 pub enum LocalWorkers {
     /// Guests of this kind.
     Guests(Box<GuestSpec>),
-    /// Child processes, and the action after each.
-    Processes(fn()),
+    /// Child processes, the root that their commands on simulated files see, and the action after
+    /// each.
+    Processes(Option<ProgramRoot>, fn()),
 }
 
 impl LocalWorkers {
@@ -51,8 +53,10 @@ impl LocalWorkers {
                 }
                 Ok(LocalWorkers::Guests(Box::new(spec)))
             }
-            Mode::Mem => Ok(LocalWorkers::Processes(|| {})),
-            Mode::Here => Ok(LocalWorkers::Processes(remove_left)),
+            Mode::Mem => {
+                Ok(LocalWorkers::Processes(host::program_root(&plan.settings.guest)?, || {}))
+            }
+            Mode::Here => Ok(LocalWorkers::Processes(None, remove_left)),
             other => Err(RunError::Missing(format!(
                 "this program has no workers for --in {}",
                 other.as_str()
@@ -65,7 +69,9 @@ impl LocalWorkers {
     fn spawn<'a>(&'a self, is_cancelled: &'a dyn Fn() -> bool) -> Box<SpawnTransport<'a>> {
         match self {
             LocalWorkers::Guests(spec) => Box::new(|| host::boot(spec, is_cancelled)),
-            LocalWorkers::Processes(afterwards) => Box::new(|| child_worker::spawn(*afterwards)),
+            LocalWorkers::Processes(root, afterwards) => {
+                Box::new(|| child_worker::spawn(root.as_ref(), *afterwards))
+            }
         }
     }
 }

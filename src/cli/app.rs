@@ -53,6 +53,14 @@ pub struct AppArgs {
     /// The rules by which a crash keeps or loses changes of files.
     #[arg(long, value_enum, default_value = "posix")]
     pub model: ModelArg,
+    /// Packages of Debian 12, with commas between them. The commands see them with the base of
+    /// Debian, in place of the programs of this machine.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "rootfs")]
+    pub packages: Vec<String>,
+    /// An archive (tar) with the root file system that the commands see, such as that of `docker
+    /// export`.
+    #[arg(long, value_name = "FILE")]
+    pub rootfs: Option<PathBuf>,
     /// A folder of this machine that the commands may write. They see all others read-only.
     #[arg(long, value_name = "DIR")]
     pub allow_write: Vec<PathBuf>,

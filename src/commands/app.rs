@@ -71,7 +71,8 @@ fn run_args(args: &AppArgs) -> Result<RunArgs, UsageError> {
 
 /// Returns the stack file of the commands.
 fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
-    let mut text = String::from("[[component]]\nuse = \"files\"\n");
+    let mut text = guest(args)?;
+    text.push_str("[[component]]\nuse = \"files\"\n");
     let model = match args.model {
         ModelArg::Posix | ModelArg::Strict | ModelArg::Each => FileModel::Posix,
         ModelArg::Ext4 => FileModel::Ext4,
@@ -116,6 +117,23 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
         text.push_str("resident = true\n");
     }
     Ok(text)
+}
+
+/// Returns the table of the packages that the commands see. Empty if they see this machine.
+fn guest(args: &AppArgs) -> Result<String, UsageError> {
+    if let Some(file) = &args.rootfs {
+        let failed = |error: &dyn std::fmt::Display| {
+            UsageError(format!("--rootfs {}: {error}; name an archive (tar)", file.display()))
+        };
+        let file = file.canonicalize().map_err(|error| failed(&error))?;
+        let file = file.to_str().ok_or_else(|| failed(&"its path is not UTF-8"))?;
+        return Ok(format!("[guest]\nrootfs = {}\n\n", quoted(file)));
+    }
+    if args.packages.is_empty() {
+        return Ok(String::new());
+    }
+    let packages: Vec<String> = args.packages.iter().map(|name| quoted(name)).collect();
+    Ok(format!("[guest]\npackages = [{}]\n\n", packages.join(", ")))
 }
 
 /// Returns the command with the whole path of its program if that is a file beside the user, such

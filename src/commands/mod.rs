@@ -24,6 +24,7 @@ mod show;
 mod trace;
 mod vm;
 
+use explode_components::command::ProgramRoot;
 use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
 
@@ -71,7 +72,11 @@ pub fn work_for_supervisor(registry: &Registry, cli: &WorkerCli) -> Exit {
         WorkerCommand::Agent(args) => {
             guest::agent::serve_port(registry, &args.port, args.page, args.hung)
         }
-        WorkerCommand::Worker(args) => child_worker::serve_page(registry, &args.page),
+        WorkerCommand::Worker(args) => {
+            let packages = || args.package.clone();
+            let root = args.root.clone().map(|folder| ProgramRoot { folder, packages: packages() });
+            child_worker::serve_page(registry, &args.page, root)
+        }
     }
 }
 

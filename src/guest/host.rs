@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use explode_components::command::ProgramRoot;
 use explode_kernel::{IMAGE_FILE, PACKAGE};
 use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
@@ -12,7 +13,7 @@ use explode_runtime::plan::{GuestPackages, RootfsArchive};
 use explode_runtime::worker::{StepPage, Transport, TransportEnd};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestImage, GuestReader, GuestSpec,
-    GuestWriter, KernelSource, Userland, VmError, WantedProgram, qemu,
+    GuestWriter, KernelSource, RootFolder, Userland, VmError, WantedProgram, qemu,
 };
 use libc::SIGKILL;
 use nix::errno::Errno;
@@ -196,15 +197,39 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
 
 /// Returns packages of Debian for a guest, or its archive.
 fn userland(packages: &GuestPackages) -> Result<Userland, VmError> {
+    with_builder(packages, |builder, names, without| match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, hash }) => builder.rootfs(Path::new(file), hash),
+        None => builder.userland(names, without),
+    })
+}
+
+/// Returns the root with packages of Debian, or that of an archive, for commands on simulated
+/// files. `None` without packages.
+///
+/// # Errors
+/// As [`worker_spec`].
+pub fn program_root(packages: &GuestPackages) -> Result<Option<ProgramRoot>, RunError> {
+    if packages.is_empty() {
+        return Ok(None);
+    }
+    let made = with_builder(packages, |builder, names, without| match packages.rootfs.as_deref() {
+        Some(RootfsArchive { file, hash }) => builder.root_of_archive(Path::new(file), hash),
+        None => builder.root_folder(names, without),
+    });
+    let RootFolder { folder, packages } = made.map_err(run_error)?;
+    Ok(Some(ProgramRoot { folder, packages }))
+}
+
+/// Calls `get` with a builder and the names of packages.
+fn with_builder<T>(
+    packages: &GuestPackages,
+    get: impl FnOnce(&Builder<'_>, &[&str], &[&str]) -> Result<T, VmError>,
+) -> Result<T, VmError> {
     let (cache, options, progress) =
         (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let [names, without] = [&packages.packages, &packages.without]
         .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-    let builder = Builder { cache: &cache, options: &options, progress: &progress };
-    match packages.rootfs.as_deref() {
-        Some(RootfsArchive { file, hash }) => builder.rootfs(Path::new(file), hash),
-        None => builder.userland(&names, &without),
-    }
+    get(&Builder { cache: &cache, options: &options, progress: &progress }, &names, &without)
 }
 
 /// Returns the file that describes the image to the agent.

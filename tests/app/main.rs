@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod packages;
 mod recorded;
 
 use std::os::unix::fs::PermissionsExt as _;

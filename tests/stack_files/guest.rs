@@ -472,7 +472,8 @@ fn packages_come_with_what_they_need() {
     refused("packages = \"gawk\"", &["'packages' is a list, and here it is a text"]);
     refused("without = [\"libc6\"]", &["there are no 'packages'"]);
     desk.write(file);
-    desk.explode("run test.toml --in here").refused(&["names packages for a guest", "use --in vm"]);
+    desk.explode("run test.toml --in here")
+        .refused(&["names packages or a 'rootfs'", "use --in vm"]);
     desk.write(&file.replace("gawk\"]", "no-such-gawk\"]"));
     let ran = desk.explode("run test.toml").expect(3);
     assert!(ran.err.contains("Unable to locate package no-such-gawk"), "{ran:?}");
@@ -563,5 +564,5 @@ fn a_wrong_rootfs_is_refused() {
     shell(desk.0.path(), "echo > a.tar").expect(0);
     refused("rootfs = \"a.tar\"\npackages = [\"git\"]", &["'packages' or a 'rootfs'", "both"]);
     refused("rootfs = \"a.tar\"\nwithout = [\"git\"]", &["there are no 'packages'"]);
-    refused("rootfs = \"a.tar\"", &["names packages for a guest or its 'rootfs'", "use --in vm"]);
+    refused("rootfs = \"a.tar\"", &["names packages or a 'rootfs'", "use --in vm"]);
 }

@@ -7,7 +7,7 @@ use crate::build::{Build, BuildOptions};
 use crate::cache::Cache;
 use crate::doctor::{self, Requirement};
 use crate::guest::{self, Accelerator};
-use crate::image::{self, GuestImage, Userland};
+use crate::image::{self, GuestImage, RootFolder, Userland};
 use crate::kernel::{self, BuiltKernel, KernelSource};
 use crate::modules::{self, Modules, drivers};
 use crate::tools::{self, Tools};
@@ -97,6 +97,24 @@ impl Builder<'_> {
     /// unpacked, or has no shell.
     pub fn rootfs(&self, file: &Path, hash: &str) -> Result<Userland> {
         image::rootfs(&self.build(), file, hash)
+    }
+
+    /// Returns a root file system with packages of Debian, its base, and everything that they
+    /// depend on, except the packages of `without`, in a folder of this machine.
+    ///
+    /// # Errors
+    /// The errors of [`Builder::userland`].
+    pub fn root_folder(&self, names: &[&str], without: &[&str]) -> Result<RootFolder> {
+        image::root_folder(&self.build(), names, without)
+    }
+
+    /// Returns the root file system in an archive (tar) with this hash, in a folder of this
+    /// machine.
+    ///
+    /// # Errors
+    /// The errors of [`Builder::rootfs`].
+    pub fn root_of_archive(&self, file: &Path, hash: &str) -> Result<RootFolder> {
+        image::root_of_archive(&self.build(), file, hash)
     }
 
     /// Returns the tools that build kernels. [`Builder::kernel`] and [`Builder::modules`] get them

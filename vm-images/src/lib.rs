@@ -68,6 +68,6 @@ pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
     MemoryFile, WantedProgram, find_program, open_shared, qemu, shell, this_program,
 };
-pub use image::{GuestImage, Userland, archive_hash};
+pub use image::{GuestImage, RootFolder, Userland, archive_hash};
 pub use kernel::{BuiltKernel, KernelSource};
 pub use modules::Modules;

@@ -15,6 +15,8 @@ use explode_runtime::stack::simfiles::{DEVICES, MODEL, mount_by_nodes, profile};
 use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect};
 use serde::Deserialize;
 
+use super::program_root::program_root;
+
 /// The name in the registry.
 pub const NAME: &str = "files";
 
@@ -87,7 +89,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         );
         return Err(UsageError(text));
     }
-    let allowed = Allowed { write: allow_write, network: allow_network };
+    let root = program_root().map(|root| root.folder.clone());
+    let allowed = Allowed { write: allow_write, network: allow_network, root };
     Ok(Box::new(MountedSimFiles { model, allowed, first_device: 0, mounted: None }))
 }
 
@@ -123,7 +126,12 @@ impl Component for MountedSimFiles {
     }
 
     fn facts(&self) -> Facts {
-        Facts::default().devices(DEVICES).promises(profile(self.model, false)).confines_commands()
+        let packages = program_root().map(|root| root.packages.clone()).unwrap_or_default();
+        Facts::default()
+            .devices(DEVICES)
+            .promises(profile(self.model, false))
+            .packages(packages)
+            .confines_commands()
     }
 
     fn abilities(&self) -> Abilities<'_> {

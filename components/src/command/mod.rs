@@ -13,6 +13,7 @@ mod marks;
 mod no_sync;
 mod placeholders;
 mod private;
+mod program_root;
 mod resident;
 mod rootfs;
 mod run;
@@ -22,6 +23,7 @@ pub use marks::MarkLine;
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{CommandOwner, check as check_placeholders, fill_checker};
 pub use private::sweep;
+pub use program_root::{ProgramRoot, set_program_root};
 pub use resident::{ResidentVerdict, ask_resident};
 pub use rootfs::show_in_rootfs;
 pub use run::{

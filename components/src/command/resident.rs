@@ -69,7 +69,7 @@ fn start(command: &str) -> std::io::Result<RunningCheck> {
     let errors = tempfile::tempfile()?;
     let program = Resident::start(Program {
         command: command.to_owned(),
-        environment: explode_fuse::environment(),
+        environment: super::program_root::environment(),
         seed: 0,
         files: Vec::new(),
         out: errors.try_clone()?,

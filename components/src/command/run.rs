@@ -13,6 +13,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::{MarkLine, Marks, tool};
 use super::no_sync::run_without_sync;
+use super::program_root;
 use super::rootfs::run_in_rootfs;
 use explode_fuse::{CallHook, MarkHook, Program, ProgramHooks};
 use explode_kernel::TOOLS;
@@ -193,7 +194,7 @@ fn confined(
     (out, err): (File, File),
     live: LiveCommand,
 ) -> std::io::Result<ExitStatus> {
-    let mut environment = explode_fuse::environment();
+    let mut environment = program_root::environment();
     let mut files = Vec::new();
     for Variable { name, value } in variables {
         let value = match value {

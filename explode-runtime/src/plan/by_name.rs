@@ -146,11 +146,21 @@ impl Plan {
         if let Some(missing) = missing {
             return Err(RunError::Missing(missing));
         }
-        if self.mode != Mode::Vm && !self.settings.guest.is_empty() {
+        self.check_packages(registry)
+    }
+
+    /// Checks that the commands can run among the packages that the plan names.
+    fn check_packages(&self, registry: &Registry) -> Result<(), RunError> {
+        let may_have_packages = match self.mode {
+            Mode::Vm => true,
+            Mode::Mem => Blueprint::confines_commands(&self.stack, &registry.components)?,
+            _ => false,
+        };
+        if !may_have_packages && !self.settings.guest.is_empty() {
             let mode = self.mode.as_str();
             let text = format!(
-                "[guest] names packages for a guest or its 'rootfs', and this run is in {mode}; \
-                 use --in vm"
+                "[guest] names packages or a 'rootfs' for commands in a guest or on 'files', and \
+                 this run is in {mode}; use --in vm, or put the commands on 'files'"
             );
             return Err(UsageError(text).into());
         }

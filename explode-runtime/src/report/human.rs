@@ -8,7 +8,7 @@ use super::layout::{Colour, Line, detail_line};
 use super::message::{DepthCounts, DepthDone, Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{ProgressPace, progress_text};
-use crate::base::{TallyGroup, plural};
+use crate::base::{Mode, TallyGroup, plural};
 use crate::plan::{GuestPackages, NO_DEPTH, RootfsArchive, RunSettings};
 use crate::stack::Layer;
 
@@ -115,7 +115,7 @@ impl<W: Write> HumanWriter<W> {
             Colour::Plain,
             &format!("completion {completion}, atom {atom}, block {block}{replace}"),
         )?;
-        self.guest(guest)?;
+        self.packages(guest, run.mode)?;
         let skips = match &run.not_skipping {
             Some(why) => format!("no check: {why}"),
             None => "checks whose verdict is known from another disk".to_owned(),
@@ -147,20 +147,21 @@ impl<W: Write> HumanWriter<W> {
         Ok(())
     }
 
-    /// Writes the packages of the guest, if it has any.
-    fn guest(&mut self, guest: &GuestPackages) -> io::Result<()> {
+    /// Writes the packages of the guest, or of the root that commands see, if there are any.
+    fn packages(&mut self, guest: &GuestPackages, mode: Mode) -> io::Result<()> {
         if guest.is_empty() {
             return Ok(());
         }
+        let whose = if mode == Mode::Vm { "Guest" } else { "Root" };
         let without = match guest.without.join(", ") {
             none if none.is_empty() => none,
             names => format!(", without {names}"),
         };
         if let Some(RootfsArchive { file, hash }) = guest.rootfs.as_deref() {
-            return self.line("Guest", Colour::Plain, &format!("rootfs {file} ({hash})"));
+            return self.line(whose, Colour::Plain, &format!("rootfs {file} ({hash})"));
         }
         let packages = guest.packages.join(", ");
-        self.line("Guest", Colour::Plain, &format!("packages {packages}{without}"))
+        self.line(whose, Colour::Plain, &format!("packages {packages}{without}"))
     }
 
     /// Writes the cost of the paths of one length, and the cost of the next ones.

@@ -88,6 +88,19 @@ impl Blueprint {
         Blueprint::of(spec, components).map(drop)
     }
 
+    /// Returns true if shell commands run on a layer of this description and can change nothing
+    /// else.
+    ///
+    /// # Errors
+    /// Those of a build.
+    pub(crate) fn confines_commands(
+        spec: &StackSpec,
+        components: &Components,
+    ) -> Result<bool, UsageError> {
+        let (blueprint, _) = Blueprint::of(spec, components)?;
+        Ok(blueprint.layers.iter().any(|layer| layer.facts.confines_commands))
+    }
+
     /// Makes the components of another stack.
     pub(super) fn make(&self) -> Result<Vec<Box<dyn Component>>, UsageError> {
         let component = |layer: &Rc<PlannedLayer>| match &layer.maker {

@@ -18,6 +18,8 @@ pub struct Facts {
     pub devices: u32,
     /// The name and version of the system, if its behaviour depends on the version.
     pub version: Option<(&'static str, String)>,
+    /// The names and versions of the packages that have the programs of the commands above.
+    pub packages: Vec<(String, String)>,
     /// The paths of the programs that the component runs. A guest's image knows the package of
     /// each, and a run reports its version.
     pub programs: Vec<PathBuf>,
@@ -55,6 +57,7 @@ impl Default for Facts {
         Facts {
             devices: 0,
             version: None,
+            packages: Vec::new(),
             programs: Vec::new(),
             promises: None,
             promises_as_below: false,
@@ -79,6 +82,11 @@ impl Facts {
     /// Sets the name and version of the system.
     pub fn version(self, name: &'static str, version: impl Into<String>) -> Facts {
         Facts { version: Some((name, version.into())), ..self }
+    }
+
+    /// Sets the packages.
+    pub fn packages(self, packages: impl Into<Vec<(String, String)>>) -> Facts {
+        Facts { packages: packages.into(), ..self }
     }
 
     /// Sets the programs.

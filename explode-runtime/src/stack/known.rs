@@ -56,9 +56,12 @@ impl Stack {
         levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))
     }
 
-    /// Returns the names and versions of the stack's systems.
-    pub fn versions(&self) -> Vec<(&'static str, String)> {
-        self.levels.iter().filter_map(|level| level.plan.facts.version.clone()).collect()
+    /// Returns the names and versions of the stack's systems and of the packages of its commands.
+    pub fn versions(&self) -> Vec<(String, String)> {
+        let facts = || self.levels.iter().map(|level| &level.plan.facts);
+        let systems = facts().filter_map(|facts| facts.version.clone());
+        let systems = systems.map(|(name, version)| (name.to_owned(), version));
+        systems.chain(facts().flat_map(|facts| facts.packages.clone())).collect()
     }
 
     /// Returns the paths of the programs that the layers run.

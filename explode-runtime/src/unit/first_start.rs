@@ -201,9 +201,8 @@ fn not_empty(
 /// Returns the versions that decide a result: of this program, of the components' systems, and of
 /// their programs in the backend.
 fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
-    let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
+    let ours = ("explode".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
     let systems = stack.versions().into_iter().chain([ours]);
-    let systems = systems.map(|(name, version)| (name.to_owned(), version));
     systems.chain(backend.versions(&stack.programs())).collect()
 }
 

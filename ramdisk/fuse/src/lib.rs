@@ -17,6 +17,7 @@
 //! - `server`: answers requests from simulated files
 //! - `requests`: the requests that wait for the thread that owns the files
 //! - `processor`: a processor for the programs and the owner of the files
+//! - `root`: the root that programs see
 //! - `space`: the namespaces in which programs run
 //! - `guard`: a process that frees what waits for the files of a killed server
 //! - `mappings`: stores through shared mappings
@@ -38,6 +39,7 @@ mod programs;
 mod queue;
 mod requests;
 mod resident;
+mod root;
 mod server;
 mod space;
 

@@ -10,6 +10,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,8 @@ use libc::{SYS_mount_setattr, c_char, c_short};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::root::Root;
 
 /// The folder in which the simulated files are mounted.
 pub(crate) const MOUNTS: &str = "/run/explode";
@@ -47,6 +50,8 @@ pub struct Allowed {
     pub write: Vec<PathBuf>,
     /// True if programs use the networks of this machine.
     pub network: bool,
+    /// The folder that programs see as the root. `None` if they see that of this machine.
+    pub root: Option<PathBuf>,
 }
 
 /// Moves this thread, and the programs that it starts, to namespaces of their own. The folder in
@@ -69,15 +74,23 @@ pub(crate) fn enter(allowed: &Allowed) -> io::Result<()> {
         .chain(allowed.write.iter().map(|path| (path.clone(), true)))
         .map(|(path, write)| Ok((path.clone(), open_folder(&path)?, write)))
         .collect::<io::Result<_>>()?;
-    set_read_only("/")?;
-    for folder in private_folders().filter(|folder| Path::new(folder).is_dir()) {
-        mount(Some("explode"), folder, Some("tmpfs"), MsFlags::empty(), none)?;
-        let device = fs::metadata(folder)?.dev();
-        OURS.with_borrow_mut(|ours| ours.push((folder, device)));
+    let root = match &allowed.root {
+        None => Root::default(),
+        Some(folder) => Root::of(folder, visible.iter().map(|(path, ..)| path))?,
+    };
+    set_read_only(&root.folder)?;
+    for folder in private_folders() {
+        let at = root.at(Path::new(folder));
+        if at.is_dir() {
+            mount(Some("explode"), &at, Some("tmpfs"), MsFlags::empty(), none)?;
+            let device = fs::metadata(&at)?.dev();
+            OURS.with_borrow_mut(|ours| ours.push((folder, device)));
+        }
     }
     for (path, folder, write) in &visible {
-        show(path, folder, *write)?;
+        show(&root, path, folder, *write)?;
     }
+    root.enter()?;
     fs::create_dir_all(MOUNTS)?;
     if !allowed.network {
         // A kernel without loopback networks has no programs that use it.
@@ -184,8 +197,8 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
 }
 
 /// Makes a mount and all below it read-only (mount_setattr(2)).
-fn set_read_only(path: &str) -> io::Result<()> {
-    let path = CString::new(path)?;
+fn set_read_only(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
     let attributes = libc::mount_attr {
         attr_set: libc::MOUNT_ATTR_RDONLY,
         attr_clr: 0,
@@ -208,23 +221,24 @@ fn set_read_only(path: &str) -> io::Result<()> {
 }
 
 /// Shows a folder of this machine at its own path.
-fn show(path: &Path, folder: &OwnedFd, write: bool) -> io::Result<()> {
+fn show(root: &Root, path: &Path, folder: &OwnedFd, write: bool) -> io::Result<()> {
     let identity = |of: &fs::Metadata| (of.dev(), of.ino());
     let shown = identity(&File::from(folder.try_clone()?).metadata()?);
-    let is_visible = fs::metadata(path).is_ok_and(|found| identity(&found) == shown);
-    // A private folder stays private.
-    if !write && (is_visible || private_in(path).is_some()) {
+    let at = root.at(path);
+    let is_visible = fs::metadata(&at).is_ok_and(|found| identity(&found) == shown);
+    // A private folder stays private, and a folder of another root that of the root.
+    if !write && (is_visible || private_in(path).is_some() || root.has_own(path)) {
         return Ok(());
     }
-    fs::create_dir_all(path).ok();
+    fs::create_dir_all(&at).ok();
     let none = None::<&str>;
     let source = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;
+    mount(Some(&source), &at, none, MsFlags::MS_BIND, none)?;
     let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
     if !write {
         flags |= MsFlags::MS_RDONLY;
     }
-    Ok(mount(none, path, none, flags, none)?)
+    Ok(mount(none, &at, none, flags, none)?)
 }
 
 fn bring_up_loopback() -> io::Result<()> {

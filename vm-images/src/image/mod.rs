@@ -8,6 +8,7 @@
 pub(crate) mod cpio;
 pub(crate) mod elf;
 mod libraries;
+mod root_folder;
 mod rootfs;
 mod userland;
 
@@ -23,6 +24,8 @@ use crate::host::command;
 use crate::packages::recipes::image::{RecipeLine, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
+pub use root_folder::RootFolder;
+pub(crate) use root_folder::{get as root_folder, of_archive as root_of_archive};
 pub(crate) use rootfs::ROOTFS;
 pub use rootfs::archive_hash;
 pub(crate) use rootfs::get as rootfs;

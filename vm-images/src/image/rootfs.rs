@@ -34,8 +34,8 @@ pub fn archive_hash(file: &Path) -> std::io::Result<String> {
     Ok(format!("{:032x}", xxh3_128(&fs::read(file)?)))
 }
 
-/// Returns the archive `file` as the guest unpacks it.
-pub(crate) fn get(build: &Build<'_>, file: &Path, hash: &str) -> Result<Userland> {
+/// Checks that an archive has this hash.
+pub(super) fn check(file: &Path, hash: &str) -> Result<()> {
     let shown = file.display();
     let found = archive_hash(file)
         .map_err(|error| VmError::Usage(format!("the archive {shown} cannot be read: {error}")))?;
@@ -43,6 +43,12 @@ pub(crate) fn get(build: &Build<'_>, file: &Path, hash: &str) -> Result<Userland
         let text = format!("the archive {shown} has the hash {found}, and this run needs {hash}");
         return Err(VmError::Usage(format!("{text}; bring back the archive of that time")));
     }
+    Ok(())
+}
+
+/// Returns the archive `file` as the guest unpacks it.
+pub(crate) fn get(build: &Build<'_>, file: &Path, hash: &str) -> Result<Userland> {
+    check(file, hash)?;
     let key = CacheKey::new(RECIPE).with("archive", hash);
     let entry =
         build.cache.entry("rootfs", &key, build.progress, |building| pack(building, file))?;
@@ -51,25 +57,31 @@ pub(crate) fn get(build: &Build<'_>, file: &Path, hash: &str) -> Result<Userland
     Ok(Userland { file, packages: Vec::new(), is_root: true, bytes })
 }
 
-fn pack(building: &Building<'_>, file: &Path) -> Result<()> {
+/// Unpacks an archive into the folder `root`.
+pub(super) fn unpack(building: &Building<'_>, file: &Path, root: &Path) -> Result<()> {
     let shown = file.display();
-    let root = building.dir.join("root");
-    fs::create_dir_all(&root).at("make the folder", &root)?;
+    fs::create_dir_all(root).at("make the folder", root)?;
     building.progress.step(&format!("unpacking {shown}"));
     // Devices need root and are those of the guest. Everything belongs to root in the guest.
     let mut tar = Command::new("tar");
     tar.args(["--no-same-owner", "--exclude=dev/*", "--exclude=./dev/*", "-xf"]);
-    building.run(tar.arg(file).arg("-C").arg(&root)).map_err(|error| {
+    building.run(tar.arg(file).arg("-C").arg(root)).map_err(|error| {
         VmError::Usage(format!(
             "the archive {shown} cannot be unpacked; make one with `docker export`: {error}"
         ))
     })?;
-    if !has_file(&root, Path::new("bin/sh")) {
+    if !has_file(root, Path::new("bin/sh")) {
         return Err(VmError::Usage(format!(
             "the archive {shown} has no /bin/sh, which runs commands; if it is an image of several \
              layers (docker save), use `docker export` of a container"
         )));
     }
+    Ok(())
+}
+
+fn pack(building: &Building<'_>, file: &Path) -> Result<()> {
+    let root = building.dir.join("root");
+    unpack(building, file, &root)?;
     building.progress.step("packing the root file system for the guest");
     let mut archive = Archive::default();
     archive.folder(ROOTFS);

@@ -19,7 +19,7 @@ const RECIPE: u32 = 1;
 const FILE: &str = "userland.cpio";
 
 /// Folders that no program needs to run.
-const OMITTED: [&str; 6] = [
+pub(super) const OMITTED: [&str; 6] = [
     "usr/share/doc",
     "usr/share/man",
     "usr/share/info",
@@ -43,7 +43,7 @@ pub struct Userland {
 
 /// Returns these packages with everything that they depend on, except those of `without`.
 pub(crate) fn get(build: &Build<'_>, names: &[&str], without: &[&str]) -> Result<Userland> {
-    let packages = packages::closure(build.cache, names, without)?;
+    let packages = packages::closure(build.cache, &[], names, without)?;
     let mut key = CacheKey::new(RECIPE).with_bytes("recipe", userland::TEXT.as_bytes());
     for Package { name, version } in &packages {
         key = key.with(name, version);

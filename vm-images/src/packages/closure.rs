@@ -7,24 +7,30 @@ use crate::base::{CacheKey, Result, VmError};
 use crate::cache::{Cache, write_whole};
 use crate::host::command;
 
-/// Returns these packages and everything that they depend on, in the versions that the archive
-/// offers, except the packages of `without`.
+/// Returns the packages `base` and `names` and everything that they depend on, in the versions that
+/// the archive offers, except the packages of `without`.
 ///
 /// apt solves the dependencies as for a machine on which nothing is installed. The result is kept
 /// until apt's lists change.
 ///
 /// # Errors
 /// [`VmError::Missing`] if the archive lacks a package, with apt's own words.
-pub(crate) fn closure(cache: &Cache, names: &[&str], without: &[&str]) -> Result<Vec<Package>> {
+pub(crate) fn closure(
+    cache: &Cache,
+    base: &[&str],
+    names: &[&str],
+    without: &[&str],
+) -> Result<Vec<Package>> {
     for name in names.iter().chain(without) {
         check_name(name)?;
     }
-    let key = CacheKey::new(1).with("closure", names.join(" ")).with("lists", lists_stamp()?);
+    let all = [base, names].concat();
+    let key = CacheKey::new(1).with("closure", all.join(" ")).with("lists", lists_stamp()?);
     let known = cache.root().join("closures").join(key.hash());
     let plan = match fs::read_to_string(&known) {
         Ok(plan) => plan,
         Err(_) => {
-            let plan = solved(names)?;
+            let plan = solved(base, names)?;
             write_whole(&known, plan.as_bytes())?;
             plan
         }
@@ -41,13 +47,14 @@ pub(crate) fn closure(cache: &Cache, names: &[&str], without: &[&str]) -> Result
 }
 
 /// Returns apt's plan for an installation.
-fn solved(names: &[&str]) -> Result<String> {
+fn solved(base: &[&str], names: &[&str]) -> Result<String> {
     command::output(
         apt("apt-get")
             // Nothing is installed.
             .args(["-o", "Dir::State::status=/dev/null"])
             .args(["-o", "APT::Install-Recommends=false", "-o", "APT::Install-Suggests=false"])
             .args(["--simulate", "-q", "install"])
+            .args(base)
             .args(names),
     )
     .map_err(|error| {
