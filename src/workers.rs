@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use explode_components::command::ProgramRoot;
 use explode_components::fs::kernel;
 use explode_components::raid;
+use explode_components::vdisk::ramdisk::sizes_mib;
 use explode_kernel::remove_left;
 use explode_runtime::base::{Mode, RunError};
 use explode_runtime::explain::minimise::MinimiseResult;
@@ -25,6 +26,9 @@ use crate::{child_worker, diagnostics, progress_line, required_programs};
 /// Makes the kernel wait less for readers of RCU. A check on btrfs waits for them for a quarter of
 /// its time, one on an array for nearly half.
 const EXPEDITED: &str = "rcupdate.rcu_expedited=1";
+
+/// The size of disks for which every guest has memory.
+const DISKS_MIB: u64 = 320;
 
 /// The source of a plan's workers. Its parts are built, so starting a worker builds nothing.
 pub enum LocalWorkers {
@@ -48,6 +52,10 @@ impl LocalWorkers {
                 let packages = &plan.settings.guest;
                 let mut spec =
                     host::worker_spec(plan.settings.deadline_ms, &drivers, packages, &wanted)?;
+                // There are live disks and crash disks.
+                let disks = (sizes_mib(&plan.stack) * 2).saturating_sub(DISKS_MIB);
+                let disks = u32::try_from(disks).unwrap_or(u32::MAX);
+                spec.memory_mib = spec.memory_mib.saturating_add(disks);
                 if drivers.contains(&kernel::btrfs::NAME) || raid::has_array(&plan.stack) {
                     spec.kernel_arguments.push(EXPEDITED.to_owned());
                 }

@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use explode_components::command::show_in_rootfs;
 use explode_components::fs::kernel::drivers;
+use explode_components::vdisk::ramdisk::sizes_mib;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{BrokenKind, Exit, Mode, RunError, UsageError};
 use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::plan::{GuestPackages, Plan, Registry};
-use explode_runtime::stack::StackSpec;
 use explode_runtime::worker::WorkerError;
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
 use itertools::Itertools as _;
@@ -63,7 +63,7 @@ impl BenchGuest {
         let stacks = plans.clone().map(|plan| &plan.stack);
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
         let drivers: BTreeSet<&str> = stacks.clone().flat_map(drivers).collect();
-        let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
+        let disks = stacks.map(sizes_mib).max().unwrap_or_default() * SETS;
         let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
         let mut spec = spec(&kernel(), &Vec::from_iter(drivers)).map_err(run_error)?;
         spec.memory_mib = spec.memory_mib.saturating_add(more);
@@ -151,12 +151,8 @@ fn packages<'a>(plans: impl Iterator<Item = &'a Plan>) -> Result<&'a GuestPackag
     }
 }
 
-/// Returns the memory for the disks of a stack in MiB, as far as its options state their sizes.
-/// There are three sets: the live disks, the crash disks and those of the plain loop.
-fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
-    let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
-    sectors.sum::<u64>().div_ceil(2048) * 3
-}
+/// The sets of disks: the live ones, the crash disks and those of the plain loop.
+const SETS: u64 = 3;
 
 /// Serves as the agent: runs one task after the other until the host closes the stream.
 pub fn serve(registry: &Registry, port: &Path) -> Exit {

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::{ExactCount, Options};
+use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::stack::{Layer, StackSpec};
@@ -55,6 +56,25 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         assert!(findings.is_empty(), "{findings:#?}");
         assert!(summary.checked > 20.into(), "{summary:?}");
     });
+    report.case("md: unreadable sectors of two disks of a mirror of three lose nothing", |_| {
+        let (summary, findings) = cx.explore(&unreadable(cx, 3, array(1)));
+        assert!(findings.is_empty(), "{findings:#?}");
+        assert!(summary.checked > 20.into(), "{summary:?}");
+        assert_eq!(summary.broken, 0.into(), "{summary:?}");
+    });
+    report.case(
+        "md: the write hole of level 6 with unreadable sectors, and none with a journal",
+        |_| {
+            let level = || array(6).with("chunk", 4096_u64);
+            let (summary, findings) = cx.explore(&unreadable(cx, 4, level()));
+            assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into(), "{summary:?}");
+            assert!(findings.iter().all(|finding| finding.epoch == Some(Epoch::InBetween)));
+            let journal = level().with("policy", "journal");
+            let (summary, findings) = cx.explore(&unreadable(cx, 5, journal));
+            assert!(findings.is_empty(), "{findings:#?}");
+            assert!(summary.checked > 20.into(), "{summary:?}");
+        },
+    );
     report.case("md: the write hole of level 5 without a member", |_| {
         let (summary, findings) = cx.explore(&losing(cx, 3, "missing", array(5)));
         assert_eq!(signatures(&findings), ["disk-blocks/lost/durable"].into(), "{summary:?}");
@@ -146,6 +166,35 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         ];
         assert_eq!(signatures(&findings), expected.into(), "{summary:?}");
     });
+    for (raid, disks) in [("raid1", 2), ("raid1c3", 3)] {
+        report.case(&format!("btrfs: {raid} keeps what is synced, exact counts"), |_| {
+            is_clean(cx, &on_copies(cx, raid, disks, ""), [9, 5, 5, 0], true);
+        });
+    }
+    report.case("btrfs: raid1 keeps what is synced when its recovery crashes", |_| {
+        let mut plan = on_copies(cx, "raid1", 2, "");
+        (plan.settings.crash_depth, plan.settings.limit, plan.settings.samples) = (1, 4, 2);
+        let (summary, findings) = cx.explore(&plan);
+        assert!(findings.is_empty(), "{findings:#?}");
+        assert!(summary.crash_crash_disks > 20_u64.into(), "{summary:?}");
+        assert_eq!(summary.broken, 0.into(), "{summary:?}");
+    });
+    report.case("btrfs: raid1 needs the flush of each disk", |_| {
+        let mut plan = on_copies(cx, "raid1", 2, "");
+        for leaf in &mut plan.stack.0[..2] {
+            leaf.options = leaf.options.clone().with("flushes", "dropped");
+        }
+        let (summary, findings) = cx.explore(&plan);
+        assert!(!findings.is_empty(), "{summary:?}");
+    });
+    report.case("btrfs: raid1 without its first disk keeps what is synced", |_| {
+        is_clean(cx, &on_copies(cx, "raid1", 2, "missing"), [17, 10, 10, 0], true);
+    });
+    report.case("btrfs: raid1 whose first disk comes back loses what is synced", |_| {
+        let (summary, findings) = cx.explore(&on_copies(cx, "raid1", 2, "stale"));
+        let expected = ["fs-sync/lost/synced-directory"].into();
+        assert_eq!(signatures(&findings), expected, "{summary:?}");
+    });
     report.case("md: says the same with skipping and without", |_| {
         skipping::compare(cx, &blocks(cx, 2, Options::none(), array(1)), 10);
     });
@@ -180,6 +229,18 @@ fn losing(cx: Cx<'_>, disks: usize, fault: &str, array: Options) -> Plan {
     plan
 }
 
+/// Returns a plan of the block checker, two steps deep, on an array of this number of disks. A sector
+/// of the first and one of the second may become unreadable.
+fn unreadable(cx: Cx<'_>, disks: usize, array: Options) -> Plan {
+    let mut plan = blocks(cx, disks, Options::none(), array);
+    for leaf in &mut plan.stack.0[..2] {
+        leaf.options = Options::none().with("faults", "unreadable");
+    }
+    (plan.settings.depth, plan.settings.states) = (2, Some(40));
+    (plan.settings.limit, plan.settings.samples) = (4, 2);
+    plan
+}
+
 /// Returns a plan of a checker, one step deep, on ext4 with these options on a mirror.
 fn on_mirror(cx: Cx<'_>, checker: &str, ext4: Options) -> Plan {
     plan(cx, checker, stack(2, Options::none(), array(1)).plug("ext4", ext4))
@@ -191,6 +252,21 @@ fn on_two(cx: Cx<'_>, system: &str) -> Plan {
     let layer = stack.0.last_mut().expect("the array");
     (layer.name, layer.component) = (system.to_owned(), system.to_owned());
     layer.options = Options::none();
+    plan(cx, "fs-sync", stack)
+}
+
+/// Returns a plan of the checker of synced files, one step deep, on btrfs with copies on this number
+/// of disks. The first may fail in this way.
+fn on_copies(cx: Cx<'_>, raid: &str, disks: usize, fault: &str) -> Plan {
+    let size = || Options::none().with("size", "128MiB");
+    let mut stack = stack(disks, size(), Options::none());
+    stack.0[1..disks].iter_mut().for_each(|leaf| leaf.options = size());
+    if !fault.is_empty() {
+        stack.0[0].options = size().with("faults", fault);
+    }
+    let layer = stack.0.last_mut().expect("the array");
+    (layer.name, layer.component) = ("btrfs".to_owned(), "btrfs".to_owned());
+    layer.options = Options::none().with("raid", raid);
     plan(cx, "fs-sync", stack)
 }
 

@@ -222,6 +222,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         .kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?.file);
     spec.modules = Some(builder.modules(&kernel)?);
+    // btrfs needs disks of 125 MiB, and has up to three.
+    spec.memory_mib = 2048;
     let breadth =
         ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
     for driver in ["raid0", "raid10", "raid456", "dm-log-writes", "xfs"].into_iter().chain(breadth)

@@ -37,7 +37,14 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 75] = [
+const FATES: [(&str, Fate); 76] = [
+    (
+        "btrfs-raid1-stale/trace",
+        Refused(
+            "no script can show this finding: its stack is d0, d1, btrfs, and not a file system of \
+             the kernel on one disk",
+        ),
+    ),
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",

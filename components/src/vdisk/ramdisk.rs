@@ -10,7 +10,7 @@ use explode_runtime::faults::kernel::KernelFaults;
 use explode_runtime::faults::media::{MEDIA_OPTIONS, MediaFaults, MediaSite, MediaView};
 use explode_runtime::stack::{
     Abilities, AsShell, Below, Component, ComponentDef, ComponentMaker, Facts, Inspect, ShellLayer,
-    Surface,
+    StackSpec, Surface,
 };
 
 /// The name in the registry.
@@ -87,6 +87,13 @@ fn build(options: &Options) -> Result<ComponentMaker, UsageError> {
             }))
         }
     }
+}
+
+/// Returns the size of all RAM disks of a stack, in MiB.
+pub fn sizes_mib(stack: &StackSpec) -> u64 {
+    let disks = stack.0.iter().filter(|layer| layer.component == NAME);
+    // A wrong size is refused when the stack is built.
+    disks.map(|disk| size(&disk.options).unwrap_or(0)).sum::<u64>().div_ceil(2048)
 }
 
 /// Reads the size in sectors.

@@ -151,6 +151,16 @@ pub static ALL: &[Elsewhere] = &[
         "tests/guest/arrays.rs",
         "ext4 with its journal on a second disk",
     ),
+    guest(
+        "explode run fs-sync --stack two-copies.toml",
+        "tests/guest/arrays.rs",
+        "keeps what is synced, exact counts",
+    ),
+    guest(
+        "explode run fs-sync --stack bugs/btrfs-raid1-stale/raid1.toml",
+        "tests/guest/arrays.rs",
+        "raid1 whose first disk comes back loses what is synced",
+    ),
     // Stack files of the pages.
     guest("explode run notes.toml", "tests/stack_files/guest.rs", "notes add {path}"),
     guest("explode run unsynced.toml", "tests/stack_files/guest.rs", "notes add --no-sync {path}"),

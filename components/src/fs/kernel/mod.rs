@@ -22,6 +22,7 @@ mod profiles;
 pub mod reiserfs;
 mod rows;
 mod second;
+mod several;
 pub mod udf;
 pub mod xfs;
 
@@ -51,6 +52,7 @@ use crate::tool::Tool;
 use between::BetweenCalls;
 use common::Common;
 use second::{SecondDevice, SecondNode};
+use several::SeveralDevices;
 
 /// The modes in which these file systems can run.
 const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];
@@ -100,6 +102,8 @@ struct KernelFsSpec {
     threads: fn(&str) -> Vec<String>,
     /// The use of a second device below it. `None` if it uses only one.
     second: Option<SecondDevice>,
+    /// The use of all devices below it for its contents. `None` if it uses only the first for them.
+    several: Option<SeveralDevices>,
 }
 
 impl KernelFsSpec {
@@ -130,6 +134,7 @@ impl KernelFsSpec {
             between: BackgroundWork::default(),
             threads: |_| Vec::new(),
             second: None,
+            several: None,
         })
     }
 
@@ -137,6 +142,15 @@ impl KernelFsSpec {
     fn second(&self, below: &Below<'_>) -> Result<Option<SecondNode<'_>>, StepError> {
         let second = self.second.as_ref().filter(|_| below.children.len() > 1);
         second.map(|device| SecondNode::of(device, below)).transpose()
+    }
+
+    /// Returns the nodes of all devices that have contents, beside their use. `None` if only the
+    /// first has.
+    fn several(
+        &self,
+        below: &Below<'_>,
+    ) -> Result<Option<(SeveralDevices, Vec<PathBuf>)>, StepError> {
+        self.several.map(|several| Ok((several, several.nodes(below)?))).transpose()
     }
 }
 
@@ -178,11 +192,26 @@ impl KernelFs {
         {
             options.push_str(&second.argument(&format!(",{of_mount}")));
         }
-        mount_on(&below.block(0)?, below.place, driver, *flags, &options)?;
+        match self.system.several(below)? {
+            None => mount_on(&below.block(0)?, below.place, driver, *flags, &options)?,
+            Some((several, nodes)) => {
+                let node = several.known(below, &nodes)?;
+                let mounted = mount_on(&node, below.place, driver, *flags, &options);
+                mounted.inspect_err(|_| (several.after_unmount)(&nodes))?;
+            }
+        }
         if self.system.starts_threads {
             yield_to_others().map_err(|error| {
                 StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
             })?;
+        }
+        Ok(())
+    }
+
+    fn unmount_at(&self, at: &Path, below: &Below<'_>) -> Result<(), StepError> {
+        unmount_from(at)?;
+        if let Some((several, nodes)) = self.system.several(below)? {
+            (several.after_unmount)(&nodes);
         }
         Ok(())
     }
@@ -228,15 +257,25 @@ impl Component for KernelFs {
             prepare.as_ref().map_or(Ok(()), |tool| tool.must(&second.path))?;
             make = make.and(&second.argument(of_make));
         }
-        make.must(&node)?;
+        let several = self.system.several(below)?;
+        match several.as_ref().and_then(|(_, nodes)| nodes.split_last()) {
+            None => make.must(&node)?,
+            Some((last, others)) => {
+                let others = others.iter().map(|other| other.display().to_string());
+                others.fold(make.clone(), |make, other| make.and(&other)).must(last)?;
+            }
+        }
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
             StepError::new(format!("what {make} has made cannot be held still: {error}"))
                 .blame(Blame::Tool)
         })?;
+        if let Some((several, nodes)) = &several {
+            (several.made)(nodes).map_err(|error| StepError::new(error).blame(Blame::Tool))?;
+        }
         if self.system.starts_threads {
             self.mount_at(below)?;
-            unmount_from(below.place)?;
+            self.unmount_at(below.place, below)?;
         }
         Ok(())
     }
@@ -251,16 +290,16 @@ impl Component for KernelFs {
                 Ok(())
             }
             Err(fault) => {
-                umount2(at, MntFlags::empty())?;
+                self.unmount_at(at, below)?;
                 Err(fault)
             }
         }
     }
 
-    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if let Some(MountedKernelFs { files, at, .. }) = self.mounted.take() {
             files.close_all();
-            unmount_from(&at)?;
+            self.unmount_at(&at, below)?;
         }
         Ok(())
     }
@@ -289,7 +328,7 @@ impl Component for KernelFs {
         if let Some(tool) = strict {
             let tool = with_second(tool);
             self.mount_at(below)?;
-            unmount_from(below.place)?;
+            self.unmount_at(below.place, below)?;
             // The mount has removed the link to a stored device.
             let _second = self.system.second(below)?;
             match tool.run(&node)? {
@@ -320,6 +359,7 @@ impl Component for KernelFs {
             .unobserved(*unobserved)
             .buffers_are_places(*buffers_are_places)
             .kernel_failures(common.failures.clone())
+            .can_lose(self.system.several.map_or(0, |several| several.can_lose))
             .background(*between);
         match nix::sys::utsname::uname() {
             Ok(name) => facts.version("linux", name.release().to_string_lossy()),
