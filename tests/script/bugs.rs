@@ -41,8 +41,8 @@ const FATES: [(&str, Fate); 76] = [
     (
         "btrfs-raid1-stale/trace",
         Refused(
-            "no script can show this finding: its stack is d0, d1, btrfs, and not a file system of \
-             the kernel on one disk",
+            "no script can show this finding: a block of the medium goes bad by choice (d0 stale), \
+             and no command can make it do that",
         ),
     ),
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
