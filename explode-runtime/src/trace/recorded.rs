@@ -1,7 +1,7 @@
 //! A crash that a trace has recorded: the disks before the run, its event log, and the crash disk.
 //! A replay builds the crash disk from it, and the system does not run.
 
-use std::io::{BufReader, Read as _, Write as _};
+use std::io::{self, BufReader, Read as _, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -59,13 +59,16 @@ pub struct PackedLog {
 }
 
 impl PackedLog {
-    fn pack(events: &[Event]) -> std::io::Result<PackedLog> {
-        let mut lines = Vec::new();
+    /// Packs events into at most `most` bytes of base64.
+    ///
+    /// # Errors
+    /// They need more.
+    fn pack(events: &[Event], most: usize) -> io::Result<PackedLog> {
+        let bounded = Bounded { bytes: Vec::new(), most: most / 4 * 3 };
+        let mut lines = Lines { packed: GzEncoder::new(bounded, Compression::fast()), bytes: 0 };
         write_jsonl(&mut lines, events)?;
-        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-        packed.write_all(&lines)?;
-        let gzip = BASE64.encode(packed.finish()?);
-        Ok(PackedLog { count: events.len() as u64, bytes: lines.len() as u64, gzip })
+        let gzip = BASE64.encode(lines.packed.finish()?.bytes);
+        Ok(PackedLog { count: events.len() as u64, bytes: lines.bytes, gzip })
     }
 
     fn unpack(&self) -> Result<Vec<Event>, String> {
@@ -73,6 +76,43 @@ impl PackedLog {
         let lines = BufReader::new(GzDecoder::new(&packed[..]).take(self.bytes));
         let events = read_jsonl(lines).map_err(|error| error.to_string())?;
         Ok(events.into_iter().map(|(_, event)| event).collect())
+    }
+}
+
+/// Lines on their way to be packed, counted.
+struct Lines {
+    packed: GzEncoder<Bounded>,
+    bytes: u64,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.packed.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Packed bytes, with a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -86,9 +126,9 @@ impl RecordedCrash {
         recovery: Vec<CrashDiskRecord>,
     ) -> Option<RecordedCrash> {
         let RecordedLog { base, events, settled, interval, when } = recorded;
-        let base = PackedLog::pack(&contents(base)).ok()?;
-        let events = PackedLog::pack(events).ok()?;
-        (base.gzip.len() + events.gzip.len() <= MOST_BYTES).then(|| RecordedCrash {
+        let events = PackedLog::pack(events, MOST_BYTES).ok()?;
+        let base = PackedLog::pack(&contents(base), MOST_BYTES - events.gzip.len()).ok()?;
+        Some(RecordedCrash {
             base,
             events,
             settled: *settled as u64,
