@@ -61,6 +61,9 @@ pub struct AppArgs {
     /// export`.
     #[arg(long, value_name = "FILE")]
     pub rootfs: Option<PathBuf>,
+    /// A variable of the environment of all commands, as NAME=VALUE.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
     /// A folder of this machine that the commands may write. They see all others read-only.
     #[arg(long, value_name = "DIR")]
     pub allow_write: Vec<PathBuf>,

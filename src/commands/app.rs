@@ -90,6 +90,10 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     if args.allow_network {
         text.push_str("allow_network = true\n");
     }
+    let variables = variables(&args.env)?;
+    let located = |command: &str| -> Result<String, UsageError> {
+        Ok(format!("{variables}{}", located(command)?))
+    };
     let program = [("init", &args.setup), ("recover", &args.recover)];
     for (at, (key, command)) in program.into_iter().filter(|(_, given)| given.is_some()).enumerate()
     {
@@ -115,6 +119,26 @@ fn stack_file(args: &AppArgs) -> Result<String, UsageError> {
     writeln!(text, "]\ncheck = {}", quoted(&check)).expect("a String takes all");
     if args.resident {
         text.push_str("resident = true\n");
+    }
+    Ok(text)
+}
+
+/// Returns the shell commands that set these variables, each on a line.
+fn variables(variables: &[String]) -> Result<String, UsageError> {
+    let mut text = String::new();
+    for variable in variables {
+        let wrong = |why: &str| UsageError(format!("--env {variable}: {why}"));
+        let (name, value) =
+            variable.split_once('=').ok_or_else(|| wrong("it has no '='; write NAME=VALUE"))?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) || name.starts_with(char::is_numeric) {
+            return Err(wrong("a name has letters, digits and '_', and begins with no digit"));
+        }
+        if name.starts_with("EXPLODE_") {
+            return Err(wrong("explode sets the variables EXPLODE_ itself; use another name"));
+        }
+        let value = value.replace('\'', r"'\''");
+        writeln!(text, "export {name}='{value}'").expect("a String takes all");
     }
     Ok(text)
 }

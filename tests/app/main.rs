@@ -148,6 +148,34 @@ fn a_resident_check_answers_for_many_states() {
 }
 
 #[test]
+fn variables_reach_every_command() {
+    if !supported() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let (value, wanted) = ("it's $HOME -a", "it'\\''s $HOME -a");
+    let is_set = format!("test \"$WORD $OTHER\" = '{wanted} 2'");
+    let commands = ["--setup", "--recover", "--work"].map(|option| [option, &is_set]).concat();
+    let own = ["app", "--env", &format!("WORD={value}"), "--env", "OTHER=2"];
+    let app = |check: &[&str]| {
+        let args = own.iter().chain(&commands).chain(check).chain(&["--format", "jsonl"]);
+        explode_in(folder.path(), args)
+    };
+    app(&["--check", &is_set]).expect(0);
+    let ask = format!("while read -r line; do {is_set} && echo ok || echo fail no; done");
+    app(&["--resident", "--check", &ask]).expect(0);
+    app(&["--check", "test \"$OTHER\" = 3"]).expect(1);
+    for (wrong, why) in [
+        ("WORD", "has no '='"),
+        ("1A=2", "begins with no digit"),
+        ("A-B=2", "letters, digits and '_'"),
+        ("EXPLODE_DONE=x", "explode sets the variables EXPLODE_ itself"),
+    ] {
+        explode(["app", "--env", wrong, "--work", "true", "--check", "true"]).refused(&[why]);
+    }
+}
+
+#[test]
 fn a_repair_runs_before_the_check_and_crashes_too() {
     if !supported() {
         return;
