@@ -23,10 +23,6 @@ use explode_vm::GuestSpec;
 use crate::guest::host;
 use crate::{child_worker, diagnostics, progress_line, required_programs};
 
-/// Makes the kernel wait less for readers of RCU. A check on btrfs waits for them for a quarter of
-/// its time, one on an array for nearly half.
-const EXPEDITED: &str = "rcupdate.rcu_expedited=1";
-
 /// The size of disks for which every guest has memory.
 const DISKS_MIB: u64 = 320;
 
@@ -56,9 +52,7 @@ impl LocalWorkers {
                 let disks = (sizes_mib(&plan.stack) * 2).saturating_sub(DISKS_MIB);
                 let disks = u32::try_from(disks).unwrap_or(u32::MAX);
                 spec.memory_mib = spec.memory_mib.saturating_add(disks);
-                if drivers.contains(&kernel::btrfs::NAME) || raid::has_array(&plan.stack) {
-                    spec.kernel_arguments.push(EXPEDITED.to_owned());
-                }
+                spec.kernel_arguments.extend(host::kernel_argument(&plan.stack));
                 Ok(LocalWorkers::Guests(Box::new(spec)))
             }
             Mode::Mem => {

@@ -20,7 +20,7 @@ use itertools::Itertools as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::host::{CONSOLE_LINES, PORT, add_packages, kernel, run_error, spec};
+use super::host::{CONSOLE_LINES, PORT, add_packages, kernel, kernel_argument, run_error, spec};
 use crate::bench::{
     BenchReport, EkmCost, RESTORE_MIB, RestoreCost, bench, bench_restore, bench_tracing,
 };
@@ -63,10 +63,12 @@ impl BenchGuest {
         let stacks = plans.clone().map(|plan| &plan.stack);
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
         let drivers: BTreeSet<&str> = stacks.clone().flat_map(drivers).collect();
+        let arguments: BTreeSet<String> = stacks.clone().filter_map(kernel_argument).collect();
         let disks = stacks.map(sizes_mib).max().unwrap_or_default() * SETS;
         let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
         let mut spec = spec(&kernel(), &Vec::from_iter(drivers)).map_err(run_error)?;
         spec.memory_mib = spec.memory_mib.saturating_add(more);
+        spec.kernel_arguments.extend(arguments);
         add_packages(&mut spec, packages(plans.clone())?)?;
         let wanted = required_programs::wanted_by(plans);
         spec.add_programs(&wanted).map_err(run_error)?;

@@ -3,12 +3,19 @@
 //! journal on a second disk.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use explode_runtime::base::{ExactCount, Options};
 use explode_runtime::crash::Epoch;
+use explode_runtime::dedup::KnownChecks;
 use explode_runtime::plan::Plan;
-use explode_runtime::report::{Finding, Summary};
+use explode_runtime::report::{Finding, Message, Summary};
+use explode_runtime::run::{Confirmation, LocalSink, Supervisor};
 use explode_runtime::stack::{Layer, StackSpec};
+use explode_runtime::verdict::WorkerDeath;
+use explode_runtime::worker::{
+    InThreadWorkers, StartError, UnitListener, UnitOrder, UnitResult, WorkerStarted, Workers,
+};
 
 use crate::cases::{Cx, is_clean};
 use crate::report::Report;
@@ -124,6 +131,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         plan.stack = alone.plug("ext4", Options::none());
         let (alone, findings) = cx.explore(&plan);
         assert!(findings.is_empty(), "{findings:#?}");
+        let mirrored = on_mirror(cx, "fs-basic", Options::none());
+        assert_eq!(states(cx, &plan), states(cx, &mirrored));
         let explored = |summary: &Summary| {
             [&summary.states, &summary.operations, &summary.choices].map(Clone::clone)
         };
@@ -198,6 +207,46 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("md: says the same with skipping and without", |_| {
         skipping::compare(cx, &blocks(cx, 2, Options::none(), array(1)), 10);
     });
+}
+
+/// Workers that record the signatures of the states that they reach.
+struct Reached<'a> {
+    workers: InThreadWorkers<'a>,
+    states: BTreeSet<u128>,
+}
+
+impl Workers for Reached<'_> {
+    fn start(&mut self, keep_events: bool) -> Result<WorkerStarted, StartError> {
+        self.workers.start(keep_events)
+    }
+
+    fn learn(&mut self, known: &KnownChecks) -> Result<(), WorkerDeath> {
+        self.workers.learn(known)
+    }
+
+    fn run(
+        &mut self,
+        order: &UnitOrder,
+        listener: &mut dyn UnitListener,
+    ) -> Result<UnitResult, WorkerDeath> {
+        let result = self.workers.run(order, listener)?;
+        let arrivals = result.segments.iter().filter_map(|segment| segment.arrival.as_ref());
+        self.states.extend(arrivals.map(|arrival| arrival.signature));
+        Ok(result)
+    }
+}
+
+/// Returns the signatures of all states of a plan, with few crash disks each.
+fn states(cx: Cx<'_>, plan: &Plan) -> BTreeSet<u128> {
+    let mut plan = plan.clone();
+    (plan.settings.limit, plan.settings.samples) = (2, 2);
+    let workers = InThreadWorkers::new(cx.registry, &plan, cx.backend);
+    let mut reached = Reached { workers, states: BTreeSet::new() };
+    let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
+    let mut sink = LocalSink::new(None, &mut confirm, &mut sink);
+    Supervisor::new(&plan, &mut reached, &mut sink).run().expect("it runs");
+    assert!(reached.states.len() > 1, "{:?}", reached.states);
+    reached.states
 }
 
 /// Returns the signatures of findings. A finding that more checks show is listed again.
