@@ -55,7 +55,7 @@ pub struct CrashPipeline<'a> {
     /// The number of events since the beginning or the last chop.
     taken: usize,
     /// The log since then. `None` if it is not wanted, or if no events can show what has happened.
-    recorded: Option<RecordedLog>,
+    pub(super) recorded: Option<RecordedLog>,
 }
 
 impl<'a> CrashPipeline<'a> {
@@ -286,12 +286,13 @@ impl<'a> CrashPipeline<'a> {
         let CrashRequest { begin, args, .. } = *request;
         let log_hash = self.log_hash.digest128();
         let CrashPipeline { write_set, log, recent, at_mark, recorded, taken, .. } = self;
-        let (write_set, log, settled) = match (request.at, at_mark) {
-            (Some(_), Some((write_set, settled))) => (&*write_set, &[][..], *settled),
-            _ => (&*write_set, &log[..], *taken - log.len()),
+        let (write_set, log, before_mark) = match (request.at, at_mark) {
+            (Some(_), Some((write_set, before))) => (&*write_set, &[][..], Some(*before)),
+            _ => (&*write_set, &log[..], None),
         };
         if let Some(recorded) = recorded {
-            (recorded.settled, recorded.interval, recorded.when) = (settled, log.len(), when);
+            recorded.settled = before_mark.unwrap_or_else(|| *taken - log.len());
+            (recorded.interval, recorded.when) = (log.len(), when);
         }
         OpenRequest { write_set, log, recent, when, limits, begin, args, rest, log_hash }
     }

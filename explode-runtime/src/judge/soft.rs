@@ -35,6 +35,8 @@ impl CrashPipeline<'_> {
         let (begin, log) = calls.follow(&self.log, &on_stack)?;
         self.write_set = self.write_set.settled(begin);
         self.log = log;
+        // The events are those of a repetition.
+        self.recorded = None;
         Ok(())
     }
 }
