@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::common::{self, explode, explode_in, file, of_type};
+use crate::common::{self, explode, explode_in, file, of_type, rootfs};
 use crate::supported;
 
 /// The program ed writes a file in place, and never syncs it.
@@ -73,30 +73,13 @@ fn a_resident_check_is_a_program_of_the_packages() {
     assert_eq!(of_type(&ran.json(), "finding")[0]["message"], "v is empty");
 }
 
-/// Makes an archive of a few programs of this machine.
-const MAKE_ROOTFS: &str = r#"
-mkdir -p r/usr/bin r/usr/lib r/usr/lib64 r/etc r/tmp
-for program in /bin/sh /bin/cat /usr/bin/test /bin/mv; do
-    cp -L $program r/usr/bin/
-    for library in $(ldd $program | grep -o '/[^ ]*'); do
-        case $library in *ld-linux*) cp -L $library r/usr/lib64/ ;; *) cp -L $library r/usr/lib/ ;; esac
-    done
-done
-for folder in bin sbin lib lib64; do ln -s /usr/$folder r/$folder; done
-ln -s bin r/usr/sbin
-echo archive > r/etc/origin
-tar -C r -czf rootfs.tar.gz .
-tar -cf empty.tar r/etc
-head -c 300 rootfs.tar.gz > broken.tar
-"#;
-
 #[test]
 fn programs_of_an_archive_are_checked() {
     if !supported() {
         return;
     }
     let folder = tempdir().unwrap();
-    common::shell(folder.path(), MAKE_ROOTFS).expect(0);
+    rootfs::make(folder.path(), "/bin/sh /bin/cat /usr/bin/test /bin/mv");
     let app = |archive: &str| {
         let work = "cat /etc/origin >new; mv new v";
         let more = ["--check", "test ! -e v -o \"$(cat v)\" = archive || ! echo v is not whole"];

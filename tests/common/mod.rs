@@ -9,6 +9,7 @@ pub mod nodes;
 pub mod page;
 pub mod pasted;
 pub mod processes;
+pub mod rootfs;
 pub mod steps;
 pub mod terminal;
 pub mod timeline;

@@ -6,7 +6,7 @@ use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Silent};
 use serde_json::{Value, json};
 
 use crate::Desk;
-use crate::common::{guest, of_type, shell};
+use crate::common::{guest, of_type, rootfs, shell};
 use crate::page::examples;
 
 const SYNCED: &str = "notes add {path}";
@@ -479,24 +479,6 @@ fn packages_come_with_what_they_need() {
     assert!(ran.err.contains("Unable to locate package no-such-gawk"), "{ran:?}");
 }
 
-/// A script that makes an archive of a few programs of this machine. Its links are absolute, and
-/// would lead to the folders of explode's own programs.
-const MAKE_ROOTFS: &str = r#"
-mkdir -p r/usr/bin r/usr/lib r/usr/lib64 r/etc
-for program in /bin/sh /bin/cat /bin/mount /bin/umount; do
-    cp -L $program r/usr/bin/
-    for library in $(ldd $program | grep -o '/[^ ]*'); do
-        case $library in *ld-linux*) cp -L $library r/usr/lib64/ ;; *) cp -L $library r/usr/lib/ ;; esac
-    done
-done
-for folder in bin sbin lib lib64; do ln -s /usr/$folder r/$folder; done
-ln -s bin r/usr/sbin
-echo archive > r/etc/origin
-tar -C r -czf rootfs.tar.gz .
-tar -cf empty.tar r/etc
-head -c 300 rootfs.tar.gz > broken.tar
-"#;
-
 /// The commands run in the archive, on a file system that explode's own programs make outside. A
 /// layer of commands mounts inside, and explode's checker sees it outside.
 #[test]
@@ -505,7 +487,7 @@ fn commands_run_in_a_rootfs() {
         return;
     }
     let desk = Desk::new();
-    shell(desk.0.path(), MAKE_ROOTFS).expect(0);
+    rootfs::make(desk.0.path(), "/bin/sh /bin/cat /bin/mount /bin/umount");
     let head = "[run]\ndepth = 1\nlimit = 4\nsamples = 2\ncrash_depth = 0\nin = \"vm\"\n\
                 [guest]\nrootfs = \"rootfs.tar.gz\"\n[[component]]\nuse = \"ramdisk\"\n\
                 [[component]]\nuse = \"ext2\"\n";

@@ -43,10 +43,9 @@ impl NotReproduced {
 }
 
 /// The source of the crash disk of a replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplaySource {
     /// The system, which runs again.
-    #[default]
     System,
     /// The system, which runs again. The result has the crash in recorded form, if the checker can
     /// save its state.

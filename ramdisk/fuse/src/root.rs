@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -47,8 +48,10 @@ impl Root {
         let failed = |error: io::Error| {
             io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
         };
-        // The folder is open, should it be below the place.
-        let entries = fs::read_dir(folder).map_err(failed)?.collect::<io::Result<Vec<_>>>()?;
+        // The folder may be below the place, so it is found by its descriptor.
+        let opened = fs::File::open(folder).map_err(failed)?;
+        let folder = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
         mount(Some("explode"), &root.folder, Some("tmpfs"), MsFlags::empty(), none)?;
         for entry in entries {
             let (from, to) = (entry.path(), root.folder.join(entry.file_name()));
