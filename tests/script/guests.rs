@@ -23,8 +23,9 @@ pub struct Said {
     pub text: String,
 }
 
-/// Programs of coreutils, diffutils, gzip, util-linux and attr, which any Linux has or can have.
-const PROGRAMS: [&str; 22] = [
+/// Programs of coreutils, diffutils, gzip, util-linux, attr and perl, which any Linux has or can
+/// have.
+const PROGRAMS: [&str; 23] = [
     "base64",
     "chmod",
     "cksum",
@@ -38,6 +39,7 @@ const PROGRAMS: [&str; 22] = [
     "ln",
     "mktemp",
     "mv",
+    "perl",
     "readlink",
     "setfattr",
     "stat",
