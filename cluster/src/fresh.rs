@@ -17,18 +17,24 @@ unsafe impl<T> Send for Lent<T> {}
 /// the work is done in this thread. Spans of the work are inside the present one.
 pub fn apart<T>(begins: Option<fn()>, work: impl FnOnce() -> T) -> T {
     let Some(begins) = begins else { return work() };
+    let (mut work, mut done) = (Some(work), None);
+    in_new_thread(begins, &mut || done = work.take().map(|work| work()));
+    done.expect("the thread has done its work")
+}
+
+/// Runs `begins` and `work` in a new thread. It knows nothing of the work, so it is compiled once.
+fn in_new_thread(begins: fn(), work: &mut dyn FnMut()) {
     let (work, span) = (Lent(work), Span::current());
     let done = thread::scope(|scope| {
         let run = move || {
             let Lent(work) = { work };
             let _span = span.entered();
             begins();
-            Lent(work())
+            work();
         };
         scope.spawn(run).join()
     });
-    match done {
-        Ok(Lent(done)) => done,
-        Err(panic) => resume_unwind(panic),
+    if let Err(panic) = done {
+        resume_unwind(panic);
     }
 }

@@ -11,7 +11,7 @@ use explode_runtime::base::take_panic_message;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::host::{AsyncHost, AsyncNode, Done, HostState, Work};
-use super::runtime::{HostRuntime, Idle};
+use super::runtime::{Begin, HostRuntime, Idle};
 use super::wire::Wire;
 use crate::clock::{Timing, ms};
 use crate::cluster::{Cluster, cluster};
@@ -70,9 +70,12 @@ impl<A: AsyncNode> Tasks<A> {
     fn work(&mut self, work: Work<A>, host: &mut Host<'_, Self>) -> Handled {
         let (state, handle) = (Rc::clone(&self.state), self.host);
         match self.state.node.get().cloned() {
-            Some(node) => self.run(host, |local| {
-                local.spawn_local(do_work(state, handle, node, work));
-            }),
+            Some(node) => {
+                let begin = |local: &LocalSet| {
+                    local.spawn_local(do_work(state, handle, node, work));
+                };
+                self.run(host, Box::new(begin))
+            }
             None => {
                 self.state.early.borrow_mut().push(work);
                 Ok(())
@@ -81,7 +84,7 @@ impl<A: AsyncNode> Tasks<A> {
     }
 
     /// Runs the tasks until all of them wait.
-    fn run(&mut self, host: &mut Host<'_, Self>, begin: impl FnOnce(&LocalSet)) -> Handled {
+    fn run(&mut self, host: &mut Host<'_, Self>, begin: Begin<'_>) -> Handled {
         let now = self.now(host);
         self.state.begin(host.room());
         take_panic_message();
@@ -112,13 +115,8 @@ impl<A: AsyncNode> Tasks<A> {
 impl<A: AsyncNode> Tasks<A> {
     /// Runs the tasks until all of them wait. While several are ready whose order is a choice, one
     /// of them is chosen.
-    fn run_in_turn(
-        &mut self,
-        now: Duration,
-        host: &mut Host<'_, Self>,
-        begin: impl FnOnce(&LocalSet),
-    ) -> Idle {
-        let mut idle = self.run_tasks(now, |runtime| runtime.run(now, begin));
+    fn run_in_turn(&mut self, now: Duration, host: &mut Host<'_, Self>, begin: Begin<'_>) -> Idle {
+        let mut idle = self.run_tasks(now, Next::Begin(begin));
         for _ in 0..MOST_CHOSEN {
             let ready = self.runtime.ready();
             let number = match ready[..] {
@@ -127,36 +125,62 @@ impl<A: AsyncNode> Tasks<A> {
                 [only] => only,
                 _ => ready[host.choose_task(&ready)],
             };
-            idle = self.run_tasks(now, |runtime| runtime.run_chosen(now, number));
+            idle = self.run_tasks(now, Next::Chosen(number));
         }
         Idle::Never
     }
 }
 
+/// What a runtime is to run until all its tasks wait.
+enum Next<'b> {
+    Begin(Begin<'b>),
+    /// The task of this number, among which there is a choice.
+    Chosen(u32),
+}
+
+impl Next<'_> {
+    fn run(self, runtime: &mut HostRuntime, now: Duration) -> Idle {
+        match self {
+            Next::Begin(begin) => runtime.run(now, begin),
+            Next::Chosen(number) => runtime.run_chosen(now, number),
+        }
+    }
+}
+
 #[cfg(not(feature = "sockets"))]
 impl<A: AsyncNode> Tasks<A> {
-    fn run_tasks(&mut self, _: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
-        run(&mut self.runtime)
+    fn run_tasks(&mut self, now: Duration, next: Next<'_>) -> Idle {
+        next.run(&mut self.runtime, now)
     }
 }
 
 #[cfg(feature = "sockets")]
 impl<A: AsyncNode> Tasks<A> {
     /// Runs the tasks and the sockets in turn until both wait.
-    fn run_tasks(&mut self, now: Duration, run: impl FnOnce(&mut HostRuntime) -> Idle) -> Idle {
+    fn run_tasks(&mut self, now: Duration, next: Next<'_>) -> Idle {
         let Tasks { sockets, runtime, .. } = self;
-        sockets.enter(now, || {
-            let mut idle = run(runtime);
-            while idle != Idle::Never && sockets.pump() {
-                idle = runtime.run(now, |_| {});
-            }
-            match (idle, sockets.due()) {
-                (Idle::Until(due), Some(other)) => Idle::Until(due.min(other)),
-                (Idle::Waits, Some(due)) => Idle::Until(due),
-                (idle, _) => idle,
-            }
-        })
+        run_with_sockets(sockets, runtime, now, next)
     }
+}
+
+#[cfg(feature = "sockets")]
+fn run_with_sockets(
+    sockets: &HostStack,
+    runtime: &mut HostRuntime,
+    now: Duration,
+    next: Next<'_>,
+) -> Idle {
+    sockets.enter(now, || {
+        let mut idle = next.run(runtime, now);
+        while idle != Idle::Never && sockets.pump() {
+            idle = runtime.run(now, Box::new(|_| {}));
+        }
+        match (idle, sockets.due()) {
+            (Idle::Until(due), Some(other)) => Idle::Until(due.min(other)),
+            (Idle::Waits, Some(due)) => Idle::Until(due),
+            (idle, _) => idle,
+        }
+    })
 }
 
 /// Starts the sockets of a host.
@@ -198,9 +222,10 @@ impl<A: AsyncNode> Node for Tasks<A> {
             due: None,
         };
         let state = Rc::clone(&tasks.state);
-        tasks.run(host, |local| {
+        let begin = move |local: &LocalSet| {
             local.spawn_local(open(state, handle));
-        })?;
+        };
+        tasks.run(host, Box::new(begin))?;
         Ok(tasks)
     }
 
@@ -210,12 +235,12 @@ impl<A: AsyncNode> Node for Tasks<A> {
             Wire::Asked(id, msg) => self.work(Work::Request(from, id, msg), host),
             Wire::Answered(id, msg) => {
                 let state = Rc::clone(&self.state);
-                self.run(host, |_| state.answered(id, msg))
+                self.run(host, Box::new(|_| state.answered(id, msg)))
             }
             #[cfg(feature = "sockets")]
             Wire::Packet(packet) => {
                 let sockets = Rc::clone(&self.sockets);
-                self.run(host, |_| sockets.receive(packet))
+                self.run(host, Box::new(move |_| sockets.receive(packet)))
             }
         }
     }
@@ -225,7 +250,7 @@ impl<A: AsyncNode> Node for Tasks<A> {
         if let Some(due) = self.due.take().filter(|due| *due > now) {
             self.ahead += due - now;
         }
-        self.run(host, |_| {})
+        self.run(host, Box::new(|_| {}))
     }
 
     fn on_call(&mut self, call: CallId, what: A::Call, host: &mut Host<'_, Self>) -> Handled {
@@ -234,7 +259,7 @@ impl<A: AsyncNode> Node for Tasks<A> {
 
     fn on_broken_link(&mut self, peer: NodeId, host: &mut Host<'_, Self>) -> Handled {
         let state = Rc::clone(&self.state);
-        self.run(host, |_| state.broken(peer))
+        self.run(host, Box::new(move |_| state.broken(peer)))
     }
 }
 

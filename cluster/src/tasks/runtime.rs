@@ -34,6 +34,10 @@ pub(super) struct HostRuntime {
     start: Duration,
 }
 
+/// Starts tasks. It is a box so that the code that runs tasks is compiled once, and not for each
+/// kind of node.
+pub(super) type Begin<'b> = Box<dyn FnOnce(&LocalSet) + 'b>;
+
 /// The state of a runtime whose tasks all wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idle {
@@ -64,7 +68,7 @@ impl HostRuntime {
     }
 
     /// Runs the runtime at this time until all its tasks wait. `begin` starts tasks.
-    pub fn run(&mut self, now: Duration, begin: impl FnOnce(&LocalSet)) -> Idle {
+    pub fn run(&mut self, now: Duration, begin: Begin<'_>) -> Idle {
         let (local, runtime) = self.parts.as_ref().expect("it is not dropped");
         let (isolation, turns) = (&self.isolation, Cell::new(0));
         self.now = now;
@@ -98,9 +102,10 @@ impl HostRuntime {
     /// choice.
     pub fn run_chosen(&mut self, now: Duration, number: u32) -> Idle {
         let chosen = Rc::clone(&self.chosen);
-        self.run(now, |local| {
+        let begin = move |local: &LocalSet| {
             local.spawn_local(async move { chosen.run(number) });
-        })
+        };
+        self.run(now, Box::new(begin))
     }
 
     /// Returns what a task has done that tasks must not do, once.
