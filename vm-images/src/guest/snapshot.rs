@@ -31,7 +31,7 @@ use crate::base::{CacheKey, Result, own_file};
 use crate::cache::make_folder;
 
 /// The version of a snapshot's contents. It must be raised when the machine changes.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// The size of all snapshots of the folder, in bytes. The ones that were not used for the longest
 /// time are removed first.
