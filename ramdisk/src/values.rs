@@ -10,7 +10,7 @@ use crate::files::{journal_of, names_of_inodes, replayed};
 use crate::sector::ZERO_BLOCK;
 use crate::{BLOCK_BYTES, Block, Disk, Image, ReadRange, SECTOR_BYTES, ZERO_SECTOR};
 
-/// The largest number of shared blocks whose values are cached.
+/// The largest number of parts of shared blocks whose values are cached.
 const VALUES_MAX: usize = 1 << 12;
 
 /// An image as a reader sees it: journals of simulated files are replayed.
@@ -30,10 +30,11 @@ impl<'i> ImageView<'i> {
 /// Computes the values of reads. Equal contents have equal values. Different contents have equal
 /// values with a chance of 2^-128.
 ///
-/// The images of one emission share most of their blocks, so the value of a shared block is cached.
-/// The cache holds the block as well, so that its bytes cannot change.
+/// The images of one emission share most of their blocks, so the values of the parts of a shared
+/// block are cached, by its address and the sectors. The cache holds the block as well, so that its
+/// bytes cannot change.
 #[derive(Debug, Default)]
-pub struct Values(HashMap<usize, (Block, u128)>);
+pub struct Values(HashMap<(usize, u8), (Block, u128)>);
 
 impl Values {
     /// Returns the value of a part of an image.
@@ -43,14 +44,9 @@ impl Values {
             ReadRange::Journal { base } => {
                 journal_of(view.image, base).map_or(0, |journal| journal.identity().0)
             }
-            ReadRange::Sectors { dev, block, sectors: u8::MAX } => {
-                let shared = image.disk(dev).and_then(|disk| disk.shared_block(block));
-                shared.map_or(0, |shared| self.of_block(shared))
-            }
             ReadRange::Sectors { dev, block, sectors } => {
-                let disk = image.disk(dev);
-                let bytes = disk.and_then(|disk| disk.shared_block(block));
-                bytes.map_or(0, |bytes| of_sectors(bytes, sectors))
+                let shared = image.disk(dev).and_then(|disk| disk.shared_block(block));
+                shared.map_or(0, |shared| self.of_block(shared, sectors))
             }
             ReadRange::Device { dev } => image.disk(dev).map_or(0, |disk| disk.identity().0),
             ReadRange::Links { base } => {
@@ -72,12 +68,12 @@ impl Values {
         }
     }
 
-    fn of_block(&mut self, block: &Block) -> u128 {
-        let at = Arc::as_ptr(block) as usize;
+    fn of_block(&mut self, block: &Block, sectors: u8) -> u128 {
+        let at = (Arc::as_ptr(block) as usize, sectors);
         if let Some((_, value)) = self.0.get(&at) {
             return *value;
         }
-        let value = of_sectors(block, u8::MAX);
+        let value = of_sectors(block, sectors);
         // The next image does not use a block that only this image has.
         if Arc::strong_count(block) > 1 {
             if self.0.len() >= VALUES_MAX {
@@ -144,15 +140,24 @@ mod tests {
 
     #[test]
     fn a_remembered_value_goes_with_the_bytes() {
+        for part in [sectors(0, 0xff), sectors(0, 0x03)] {
+            let mut values = Values::default();
+            let mut image = Image::from_iter([(0, Disk::from_bytes(&[7; BLOCK_BYTES]))]);
+            let copy = image.clone();
+            // Two images that share a disk share its blocks. A write to one does not change the
+            // other.
+            let mut shared = copy.disk(0).unwrap().clone();
+            let before = values.of(part, &ImageView::of(&image));
+            shared.write(0, &[8; SECTOR_BYTES]);
+            *image.disk_mut(0) = shared;
+            assert_ne!(values.of(part, &ImageView::of(&image)), before);
+            assert_eq!(values.of(part, &ImageView::of(&copy)), before);
+        }
+        // Of one block each part has its own value.
         let mut values = Values::default();
-        let mut image = Image::from_iter([(0, Disk::from_bytes(&[7; BLOCK_BYTES]))]);
-        let copy = image.clone();
-        // Two images that share a disk share its blocks. A write to one does not change the other.
-        let mut shared = copy.disk(0).unwrap().clone();
-        let before = values.of(sectors(0, 0xff), &ImageView::of(&image));
-        shared.write(0, &[8; SECTOR_BYTES]);
-        *image.disk_mut(0) = shared;
-        assert_ne!(values.of(sectors(0, 0xff), &ImageView::of(&image)), before);
-        assert_eq!(values.of(sectors(0, 0xff), &ImageView::of(&copy)), before);
+        let image = Image::from_iter([(0, Disk::from_bytes(&[7; BLOCK_BYTES]))]);
+        let shared = image.clone();
+        let mut of = |part: u8| values.of(sectors(0, part), &ImageView::of(&shared));
+        assert!(of(0x01) != of(0x02) && of(0x03) != of(0xff));
     }
 }

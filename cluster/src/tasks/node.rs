@@ -131,7 +131,7 @@ impl<A: AsyncNode> Tasks<A> {
     }
 }
 
-/// What a runtime is to run until all its tasks wait.
+/// The beginning of a turn in which a runtime runs until all its tasks wait.
 enum Next<'b> {
     Begin(Begin<'b>),
     /// The task of this number, among which there is a choice.
