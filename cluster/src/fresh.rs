@@ -22,7 +22,7 @@ pub fn apart<T>(begins: Option<fn()>, work: impl FnOnce() -> T) -> T {
     done.expect("the thread has done its work")
 }
 
-/// Runs `begins` and `work` in a new thread. It knows nothing of the work, so it is compiled once.
+/// Runs `begins` and `work` in a new thread. It is compiled once, not for each type of result.
 fn in_new_thread(begins: fn(), work: &mut dyn FnMut()) {
     let (work, span) = (Lent(work), Span::current());
     let done = thread::scope(|scope| {

@@ -493,11 +493,11 @@ const BY_PROGRAMS: [(&str, &str); 6] = [
     ("bugs/xfs-sync-clean-log/overwritten.toml", "a holds: old"),
 ];
 
-/// The variable with the number of guests whose logs are compared. The default is 2.
+/// The variable with the number of guests whose logs are compared. The default is 3.
 const BOOTS: &str = "EXPLODE_SAME_LOG_GUESTS";
 
 fn boots() -> Result<u32, String> {
-    let said = std::env::var(BOOTS).unwrap_or_else(|_| "2".to_owned());
+    let said = std::env::var(BOOTS).unwrap_or_else(|_| "3".to_owned());
     said.parse()
         .ok()
         .filter(|boots| *boots > 1)

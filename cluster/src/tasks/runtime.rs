@@ -34,8 +34,8 @@ pub(super) struct HostRuntime {
     start: Duration,
 }
 
-/// Starts tasks. It is a box so that the code that runs tasks is compiled once, and not for each
-/// kind of node.
+/// A function that starts tasks. It is boxed so that the code that runs tasks is compiled once, and
+/// not for each kind of node.
 pub(super) type Begin<'b> = Box<dyn FnOnce(&LocalSet) + 'b>;
 
 /// The state of a runtime whose tasks all wait.
