@@ -163,8 +163,8 @@ impl<A: AsyncNode> Tasks<A> {
     }
 }
 
-/// Runs the tasks and the sockets in turn until both wait. It is compiled once, not for each kind of
-/// node.
+/// Runs the tasks and the sockets in turn until both wait. It is compiled once, not for each kind
+/// of node.
 #[cfg(feature = "sockets")]
 fn run_with_sockets(
     sockets: &HostStack,

@@ -21,8 +21,8 @@ const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr 
                                 random.trust_cpu=on random.trust_bootloader=on \
      no_timer_check workqueue.cpu_intensive_thresh_us=0 rdinit=/init";
 
-/// Makes the C library of the guest copy and compare without AVX, which is slow under emulation. The
-/// kernel passes this word to its first process as an environment variable.
+/// Makes the C library of the guest copy and compare without AVX, which is slow under emulation.
+/// The kernel passes this word to its first process as an environment variable.
 const WITHOUT_AVX: &str = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX_Fast_Unaligned_Load";
 
 /// Makes the kernel zero the memory that it hands out, because file systems write bytes to the disk
