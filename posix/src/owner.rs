@@ -208,7 +208,7 @@ impl Home {
 
     /// Does work on the files in the thread that owns them, while no code of the store runs.
     pub fn own<T>(&self, work: impl FnOnce(&mut StoreFiles) -> T) -> Option<T> {
-        debug_assert_eq!(thread::current().id(), self.owner.thread, "the owner does it");
+        assert_eq!(thread::current().id(), self.owner.thread, "the owner does it");
         self.owner.lock().mounts.0.get_mut(&self.mount).map(work)
     }
 

@@ -308,7 +308,7 @@ impl Checker for Replaced {
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let judged = judge(stack.files()?.as_ref(), self.versions.at(epoch));
         if let Err(CheckError::Violation(Violation { promise, .. })) = &judged {
-            debug_assert!(words().any(|word| word == promise), "{promise} is no word of ours");
+            assert!(words().any(|word| word == promise), "{promise} is no word of ours");
         }
         judged
     }

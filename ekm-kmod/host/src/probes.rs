@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
     FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, Kinds, LISTED_ERRNO,
-    LISTED_ERRNO_NULL, LISTED_NOT, LISTED_NULL, LISTED_TRUE, SITES_MAX,
+    LISTED_ERRNO_NULL, LISTED_NULL, LISTED_TRUE, SITES_MAX,
 };
 use nix::errno::Errno;
 
@@ -160,15 +160,11 @@ fn refused(FaultSite { symbol, returns, .. }: &FaultSite, errno: Errno, listed: 
             "probe: '{symbol}' fails with {with}; the kernel's list of functions that may fail \
              does not allow {returns}"
         ),
-        (Errno::EPERM, None) => {
-            debug_assert_eq!(listed, LISTED_NOT, "all others are above");
-            format!(
-                "probe: '{symbol}' is not in the kernel's list of functions that may fail \
-                 (ALLOW_ERROR_INJECTION), so its callers may rely on what it does; read it, and if \
-                 it may return {returns} at once, add ':unlisted' (unlisted = true in a stack \
-                 file)"
-            )
-        }
+        (Errno::EPERM, None) => format!(
+            "probe: '{symbol}' is not in the kernel's list of functions that may fail \
+             (ALLOW_ERROR_INJECTION), so its callers may rely on what it does; read it, and if it \
+             may return {returns} at once, add ':unlisted' (unlisted = true in a stack file)"
+        ),
         (Errno::EEXIST, _) => {
             format!(
                 "probe: '{symbol}' is a second name of a function that is named already; omit \

@@ -210,9 +210,7 @@ impl Totals {
             }
         }
         merged.broken.extend(segment.broken.iter().cloned());
-        debug_assert!(
-            segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len())
-        );
+        assert!(segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len()));
     }
 
     /// Adds what a segment has apart from its checks.

@@ -371,7 +371,7 @@ impl Stack {
         if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
             desk.refuse(BrokenKind::Component.of(fault.of(name)));
         }
-        debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");
+        assert_eq!(component.facts(), *facts, "the facts of a component do not change");
         done
     }
 

@@ -66,7 +66,7 @@ fn changes(before: &Disk, after: &Disk) -> Vec<ChangedBlock> {
     let mut numbers = after.changed_blocks(before);
     numbers.sort_unstable();
     let block = |number: u64| (number, after.block(number).to_vec());
-    debug_assert_eq!(BLOCK_BYTES, 4096);
+    const { assert!(BLOCK_BYTES == 4096) };
     numbers
         .into_iter()
         .filter(|number| after.block(*number) != before.block(*number))

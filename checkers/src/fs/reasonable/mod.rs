@@ -138,7 +138,7 @@ impl Checker for Reasonable {
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), CheckError> {
         let judged = self.judge_files(stack.files()?.as_ref(), self.history.at(epoch));
         if let Err(CheckError::Violation(Violation { promise, .. })) = &judged {
-            debug_assert!(words::all().any(|word| word == promise), "{promise} is in words.rs");
+            assert!(words::all().any(|word| word == promise), "{promise} is in words.rs");
         }
         judged
     }

@@ -56,7 +56,7 @@ impl<'a> SecondNode<'a> {
 
     /// Returns an argument with the path.
     pub fn argument(&self, text: &str) -> String {
-        debug_assert!(self.link.is_some() == self.device.is_stored);
+        assert!(self.link.is_some() == self.device.is_stored);
         format!("{text}{}", self.path.display())
     }
 }

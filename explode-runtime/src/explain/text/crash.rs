@@ -61,7 +61,7 @@ fn timeline(
     parts.push(Part::whole(vec![Line::status(word, &format!("{of}{after}"))]));
     let noted = rows.iter().position(|row| row.note.is_some());
     let has_row = |call: usize| moment.calls.get(call).is_some_and(is_shown);
-    debug_assert!(noted.is_some() || !call.is_some_and(has_row), "the critical call has its note");
+    assert!(noted.is_some() || !call.is_some_and(has_row), "the critical call has its note");
     let pending = (0..rows.len()).rev().filter(|at| rows[*at].fate == Some(Fate::Lost));
     let wanted = noted.into_iter().chain(pending.filter(|at| Some(*at) != noted)).collect();
     parts.push(Part::list(rows.iter().map(line).collect(), wanted));
