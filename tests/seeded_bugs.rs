@@ -11,21 +11,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use common::seeded::{SYSTEMS, is_covered};
 use common::{explode, explode_in, of_type};
-
-/// The systems; each bug is a target `<system>+<bug>`.
-const SYSTEMS: [&str; 10] = [
-    "wal-kv",
-    "rename-kv",
-    "journal-kv",
-    "toyfs",
-    "toyfs-versions",
-    "toyfs-in-place",
-    "mirror",
-    "parity",
-    "parity-journal",
-    "simfiles-more",
-];
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     run_in(tempfile::tempdir().unwrap().path(), target, more, code)
@@ -42,9 +29,7 @@ fn seeded() -> Vec<(String, String)> {
     let text = |line: &Value, key: &str| line[key].as_str().unwrap().to_owned();
     let targets = listed.iter().filter(|line| line["seeded"] == true);
     let targets = targets.map(|line| (text(line, "name"), text(line, "expect")));
-    targets
-        .filter(|(name, _)| name.split_once('+').is_some_and(|(of, _)| SYSTEMS.contains(&of)))
-        .collect()
+    targets.filter(|(name, _)| is_covered(name)).collect()
 }
 
 /// The only bug with too many disks to check all of them.

@@ -10,6 +10,7 @@ pub mod page;
 pub mod pasted;
 pub mod processes;
 pub mod rootfs;
+pub mod seeded;
 pub mod steps;
 pub mod terminal;
 pub mod timeline;

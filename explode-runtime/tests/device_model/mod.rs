@@ -162,7 +162,8 @@ pub fn blank(sectors_per_device: u64, devices: u32, base: &[Vec<u8>]) -> Disk {
 /// Returns one token per sector.
 pub fn tokens(bytes: &[u8]) -> Vec<Token> {
     let token = |sector: &[u8]| {
-        assert!(sector.iter().all(|byte| *byte == sector[0]), "a sector is filled with one byte");
+        // Each byte is the next one. Slices are compared much faster than bytes.
+        assert_eq!(sector[1..], sector[..sector.len() - 1], "a sector is filled with one byte");
         sector[0]
     };
     bytes.chunks(SECTOR as usize).map(token).collect()
@@ -170,7 +171,7 @@ pub fn tokens(bytes: &[u8]) -> Vec<Token> {
 
 /// Returns the bytes of these tokens.
 pub fn bytes(tokens: &[Token]) -> Vec<u8> {
-    tokens.iter().flat_map(|token| [*token; SECTOR as usize]).collect()
+    tokens.iter().map(|token| [*token; SECTOR as usize]).collect::<Vec<_>>().concat()
 }
 
 /// Returns one character per sector, as in the golden files: `.` is zeroes, `|` separates devices.
