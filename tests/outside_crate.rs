@@ -53,7 +53,7 @@ fn build() -> PathBuf {
 /// The copy is a separate workspace with the versions, the profile and the configuration of
 /// explode's, so that shared dependencies are built once. Explode's own crates are built again,
 /// because cargo treats them as other crates here. They are not optimised, which takes a quarter of
-/// the time.
+/// the time, and have no debug assertions.
 fn copied(name: &str, sources: &[&str]) -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
     let crate_folder = workspace.join("tests/outside_crate").join(name);
@@ -86,7 +86,8 @@ fn cargo(command: &str) -> Command {
     cargo
 }
 
-/// Returns the profile of explode's workspace, without optimisation of explode's own crates.
+/// Returns the profile of explode's workspace, without optimisation and debug assertions of
+/// explode's own crates.
 fn profile(manifest: &str, lock: &str) -> Table {
     let mut manifest: Table = manifest.parse().unwrap();
     let mut profiles = manifest.remove("profile").expect("the workspace has profiles");
@@ -94,7 +95,7 @@ fn profile(manifest: &str, lock: &str) -> Table {
         profiles["dev"]["package"].as_table_mut().expect("crates have profiles of their own");
     let ours = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
     for name in ours.filter(|name| name.starts_with("explode")) {
-        packages.insert(name.to_owned(), toml! { opt-level = 0 debug = false }.into());
+        packages.insert(name.to_owned(), toml! { opt-level = 0 debug = false debug-assertions = false }.into());
     }
     Table::from_iter([("profile".to_owned(), profiles)])
 }
