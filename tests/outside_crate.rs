@@ -95,7 +95,10 @@ fn profile(manifest: &str, lock: &str) -> Table {
         profiles["dev"]["package"].as_table_mut().expect("crates have profiles of their own");
     let ours = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
     for name in ours.filter(|name| name.starts_with("explode")) {
-        packages.insert(name.to_owned(), toml! { opt-level = 0 debug = false debug-assertions = false }.into());
+        packages.insert(
+            name.to_owned(),
+            toml! { opt-level = 0 debug = false debug-assertions = false }.into(),
+        );
     }
     Table::from_iter([("profile".to_owned(), profiles)])
 }
