@@ -264,9 +264,8 @@ fn canaries(cx: Cx<'_>, report: &mut Report) {
     for target in ["ext4+flush-lies", "ext4+fsync-lies", "xfs+flush-lies"] {
         report.case(&format!("{target}: found, and replayed"), |_| {
             let mut plan = cx.shallow(target);
-            (plan.settings.limit, plan.settings.samples) = (40, 20);
-            // The first crash is enough. Crashes during recovery have cases of their own.
-            plan.settings.crash_depth = 0;
+            plan.settings.limit = 40;
+            plan.settings.samples = 20;
             let (_, findings) = cx.explore(&plan);
             let found = findings.iter().find(|finding| finding.verdict == Verdict::Lost);
             assert!(found.is_some_and(|found| found.replayed && !found.by_design), "{findings:?}");
