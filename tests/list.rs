@@ -132,7 +132,7 @@ fn every_target_has_its_expected_result() {
     let folder = tempdir().unwrap();
     for target in list("targets").iter().filter(|target| target["in"] == "mem") {
         let (name, expect) = (target["name"].as_str().unwrap(), target["expect"].as_str().unwrap());
-        if is_covered(name) {
+        if target["seeded"] == true && is_covered(name) {
             continue;
         }
         let run = |(number, search): (usize, String)| {

@@ -371,7 +371,12 @@ impl Stack {
         if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
             desk.refuse(BrokenKind::Component.of(fault.of(name)));
         }
-        assert_eq!(component.facts(), *facts, "the facts of a component do not change");
+        assert_eq!(
+            component.facts(),
+            *facts,
+            "the component '{name}' has other facts than before; make facts() depend on its options \
+             alone"
+        );
         done
     }
 

@@ -162,8 +162,8 @@ pub fn blank(sectors_per_device: u64, devices: u32, base: &[Vec<u8>]) -> Disk {
 /// Returns one token per sector.
 pub fn tokens(bytes: &[u8]) -> Vec<Token> {
     let token = |sector: &[u8]| {
-        // Each byte is the next one. Slices are compared much faster than bytes.
-        assert_eq!(sector[1..], sector[..sector.len() - 1], "a sector is filled with one byte");
+        // Each byte equals the next one. To compare slices is much faster than to compare bytes.
+        assert!(sector[1..] == sector[..sector.len() - 1], "a sector is filled with one byte");
         sector[0]
     };
     bytes.chunks(SECTOR as usize).map(token).collect()
