@@ -374,8 +374,7 @@ impl Stack {
         assert_eq!(
             component.facts(),
             *facts,
-            "the component '{name}' has other facts than before; make facts() depend on its options \
-             alone"
+            "the facts of the component '{name}' have changed; let facts() use its options alone"
         );
         done
     }
