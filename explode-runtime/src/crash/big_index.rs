@@ -26,6 +26,17 @@ impl From<BigIndex> for BigUint {
 }
 
 impl BigIndex {
+    /// Returns the product of the two numbers.
+    pub fn times(self, other: &BigIndex) -> BigIndex {
+        match (&self, other) {
+            (BigIndex::Small(one), BigIndex::Small(two)) => match one.checked_mul(*two) {
+                Some(product) => BigIndex::Small(product),
+                None => BigIndex::Large(BigUint::from(*one) * two),
+            },
+            _ => BigIndex::from(BigUint::from(self) * BigUint::from(other.clone())),
+        }
+    }
+
     /// Removes the last digit in base `base`, and returns it.
     pub fn take_digit(&mut self, base: &BigIndex) -> BigIndex {
         let (rest, digit) = match (&*self, base) {
@@ -48,6 +59,19 @@ impl BigIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_product_that_fits_is_small() {
+        let powers: Vec<BigIndex> = [0u32, 1, 31, 32, 33, 63, 64, 70]
+            .map(|bits| (BigUint::from(1u32) << bits).into())
+            .into();
+        for one in &powers {
+            for two in &powers {
+                let product = BigUint::from(one.clone()) * BigUint::from(two.clone());
+                assert_eq!(one.clone().times(two), BigIndex::from(product), "{one:?} {two:?}");
+            }
+        }
+    }
 
     #[test]
     fn digits_of_any_size_make_up_the_number() {

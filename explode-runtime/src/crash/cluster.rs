@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Add as _, Range};
+use std::{option, vec};
 
 use explode_ramdisk::{Disk, Identity, Image};
-use num_bigint::BigUint;
+use itertools::Either;
 
+use super::big_index::BigIndex;
 use super::named::product;
 use super::piece::{KeptPiece, PieceName};
 use crate::writeset::{PieceBytes, VersionedRange, VisibleVersion};
@@ -47,6 +49,9 @@ pub(super) struct CombinedEffect {
 
 /// The version that is kept in each range: 0 for none, 1 for the oldest visible one.
 pub(super) type VersionVector = Vec<usize>;
+
+/// A version that is kept, with its range.
+type KeptVersion<'a> = (&'a VersionedRange, &'a VisibleVersion);
 
 /// One choice for a cluster, and its effect.
 pub(super) type ClusterOption = (VersionVector, ClusterEffect);
@@ -98,8 +103,8 @@ impl Cluster {
     }
 
     /// Returns the number of outcomes.
-    pub fn count(&self) -> BigUint {
-        self.ranges.iter().map(|range| BigUint::from(range.versions.len() + 1)).product()
+    pub fn count(&self) -> BigIndex {
+        self.ranges.iter().fold(BigIndex::Small(1), |count, range| count.times(&base(range)))
     }
 
     /// Returns all outcomes, in the order of their numbers. Only for counts that fit into memory.
@@ -116,13 +121,13 @@ impl Cluster {
     }
 
     /// Returns the digits of outcome `index`. The digit of the last range changes fastest.
-    pub fn digits(&self, mut index: BigUint) -> VersionVector {
+    pub fn digits(&self, mut index: BigIndex) -> VersionVector {
         let mut digits: VersionVector = Vec::with_capacity(self.ranges.len());
         for range in self.ranges.iter().rev() {
-            let base = BigUint::from(range.versions.len() + 1);
-            let digit = &index % &base;
-            index /= base;
-            digits.push(usize::try_from(digit).expect("a digit is smaller than its base"));
+            match index.take_digit(&base(range)) {
+                BigIndex::Small(digit) => digits.push(digit as usize),
+                BigIndex::Large(_) => unreachable!("a digit is smaller than its base"),
+            }
         }
         digits.reverse();
         digits
@@ -162,10 +167,12 @@ impl Cluster {
     /// Returns the effect on the image of keeping these versions.
     pub fn outcome(&self, digits: &[usize]) -> ClusterEffect {
         let kept = self.kept(digits);
-        let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
-        let on_disk = match kept[..] {
-            [(range, version)] => self.difference_of_one(range, version),
-            _ => self.difference(&kept),
+        let since = kept.clone().map(|(_, version)| version.since).max().unwrap_or(0);
+        let on_disk = match kept {
+            Either::Left(one) => one.fold(Identity::default(), |_, (range, version)| {
+                self.difference_of_one(range, version)
+            }),
+            Either::Right(several) => self.difference(several),
         };
         ClusterEffect { on_disk, identity: on_disk.on_device(self.dev), since }
     }
@@ -185,7 +192,7 @@ impl Cluster {
 
     /// Returns the difference that several versions make to the disk's identity. A later version
     /// may overwrite an earlier one.
-    fn difference(&self, kept: &[(&VersionedRange, &VisibleVersion)]) -> Identity {
+    fn difference<'a>(&self, kept: impl Iterator<Item = KeptVersion<'a>>) -> Identity {
         // Sectors that are zeroes before and after are not recorded.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (range, version) in kept {
@@ -240,15 +247,27 @@ impl Cluster {
             sector: range.first_sector(),
             version: version.number,
         };
-        self.kept(digits).into_iter().map(name).collect()
+        self.kept(digits).map(name).collect()
     }
 
     /// Returns the kept versions in the order in which they reach the disk.
-    fn kept(&self, digits: &[usize]) -> Vec<(&VersionedRange, &VisibleVersion)> {
-        let chosen = self.ranges.iter().zip(digits).filter(|(_, digit)| **digit > 0);
-        let mut kept: Vec<_> =
-            chosen.map(|(range, digit)| (range, &range.versions[digit - 1])).collect();
+    fn kept<'a>(
+        &'a self,
+        digits: &[usize],
+    ) -> Either<option::IntoIter<KeptVersion<'a>>, vec::IntoIter<KeptVersion<'a>>> {
+        let version = |(range, digit): (&'a VersionedRange, &usize)| {
+            Some((range, &range.versions[digit.checked_sub(1)?]))
+        };
+        if let ([range], [digit]) = (&self.ranges[..], digits) {
+            return Either::Left(version((range, digit)).into_iter());
+        }
+        let mut kept: Vec<_> = self.ranges.iter().zip(digits).filter_map(version).collect();
         kept.sort_by_key(|(_, version)| version.serial);
-        kept
+        Either::Right(kept.into_iter())
     }
+}
+
+/// Returns the number of choices for a range.
+fn base(range: &VersionedRange) -> BigIndex {
+    BigIndex::Small(range.versions.len() as u64 + 1)
 }

@@ -8,6 +8,7 @@
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
 
+use super::big_index::BigIndex;
 use super::cluster::{Cluster, ClusterOption, CombinedEffect};
 use super::epoch::Epochs;
 use super::named::product;
@@ -119,7 +120,8 @@ impl Emission {
             let end = &before + &world.count;
             let mut table = OutcomeTable::of(&world.clusters);
             while let Some(number) = numbers.next_if(|number| **number < end) {
-                world.visit_one(&table.choices(number - &before), epochs, visit);
+                let number = BigIndex::from(number - &before);
+                world.visit_one(&table.choices(number), epochs, visit);
             }
             before = end;
         }
@@ -129,7 +131,8 @@ impl Emission {
 impl Layout {
     fn of(world: PreflushWorld) -> Layout {
         let clusters = Cluster::group(world.ranges, &world.durable);
-        let count = clusters.iter().map(Cluster::count).product();
+        let count = clusters.iter().fold(BigIndex::Small(1), |all, one| all.times(&one.count()));
+        let count = BigUint::from(count);
         let identity = world.durable.identity();
         Layout { durable: world.durable, identity, since: world.since, clusters, count }
     }

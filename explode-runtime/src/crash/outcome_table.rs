@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
-
 use super::big_index::BigIndex;
 use super::cluster::{Cluster, ClusterOption};
 
@@ -18,7 +16,7 @@ pub(super) struct OutcomeTable<'a>(Vec<OutcomeGroup<'a>>);
 /// A group of neighbouring clusters, which has one digit in the number of groups.
 struct OutcomeGroup<'a> {
     /// The product of the counts of the clusters.
-    count: BigUint,
+    count: BigIndex,
     clusters: Vec<ClusterOutcomes<'a>>,
 }
 
@@ -26,9 +24,18 @@ struct OutcomeGroup<'a> {
 struct ClusterOutcomes<'a> {
     cluster: &'a Cluster,
     count: BigIndex,
-    /// The choices that were decoded before.
-    decoded: BTreeMap<BigIndex, ClusterOption>,
+    decoded: DecodedOptions,
 }
+
+/// The choices of a cluster that were decoded before.
+enum DecodedOptions {
+    /// A place for each choice of a cluster with few of them.
+    Few(Vec<Option<ClusterOption>>),
+    Many(BTreeMap<BigIndex, ClusterOption>),
+}
+
+/// The largest number of choices that each have a place.
+const FEW: u64 = 16;
 
 impl<'a> OutcomeTable<'a> {
     /// Returns the table of these clusters.
@@ -36,14 +43,12 @@ impl<'a> OutcomeTable<'a> {
         let mut groups: Vec<OutcomeGroup<'a>> = Vec::new();
         for cluster in clusters {
             let count = cluster.count();
-            let outcomes = ClusterOutcomes {
-                cluster,
-                count: BigIndex::from(count.clone()),
-                decoded: BTreeMap::new(),
-            };
-            match groups.last_mut() {
-                Some(group) if u64::try_from(&group.count * &count).is_ok() => {
-                    group.count *= count;
+            let decoded = DecodedOptions::of(&count);
+            let outcomes = ClusterOutcomes { cluster, count: count.clone(), decoded };
+            let product = groups.last().map(|group| group.count.clone().times(&count));
+            match (groups.last_mut(), product) {
+                (Some(group), Some(product @ BigIndex::Small(_))) => {
+                    group.count = product;
                     group.clusters.push(outcomes);
                 }
                 _ => groups.push(OutcomeGroup { count, clusters: vec![outcomes] }),
@@ -53,12 +58,11 @@ impl<'a> OutcomeTable<'a> {
     }
 
     /// Returns the choices that a number encodes, in the order of the clusters.
-    pub fn choices(&mut self, number: BigUint) -> Vec<&ClusterOption> {
+    pub fn choices(&mut self, number: BigIndex) -> Vec<&ClusterOption> {
         let mut rest = number;
-        let mut choices = Vec::new();
+        let mut choices = Vec::with_capacity(self.0.iter().map(|group| group.clusters.len()).sum());
         for OutcomeGroup { count, clusters } in self.0.iter_mut().rev() {
-            let mut digits = BigIndex::from(&rest % &*count);
-            rest /= &*count;
+            let mut digits = rest.take_digit(count);
             choices.extend(clusters.iter_mut().rev().map(|cluster| cluster.choice(&mut digits)));
         }
         choices.reverse();
@@ -70,10 +74,33 @@ impl ClusterOutcomes<'_> {
     /// Returns the choice that the last digit encodes, and removes the digit.
     fn choice(&mut self, digits: &mut BigIndex) -> &ClusterOption {
         let index = digits.take_digit(&self.count);
-        self.decoded.entry(index).or_insert_with_key(|index| {
-            let digits = self.cluster.digits(index.clone().into());
+        let decode = |index: BigIndex| {
+            let digits = self.cluster.digits(index);
             let outcome = self.cluster.outcome(&digits);
             (digits, outcome)
-        })
+        };
+        match (&mut self.decoded, index) {
+            (DecodedOptions::Few(options), BigIndex::Small(index)) => {
+                options[index as usize].get_or_insert_with(|| decode(BigIndex::Small(index)))
+            }
+            (DecodedOptions::Many(options), index) => {
+                options.entry(index).or_insert_with_key(|index| decode(index.clone()))
+            }
+            (DecodedOptions::Few(_), BigIndex::Large(_)) => {
+                unreachable!("a digit is smaller than its base")
+            }
+        }
+    }
+}
+
+impl DecodedOptions {
+    /// Returns no choices, with room for those of a cluster with `count` of them.
+    fn of(count: &BigIndex) -> DecodedOptions {
+        match count {
+            BigIndex::Small(count @ ..=FEW) => {
+                DecodedOptions::Few((0..*count).map(|_| None).collect())
+            }
+            _ => DecodedOptions::Many(BTreeMap::new()),
+        }
     }
 }

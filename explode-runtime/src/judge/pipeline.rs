@@ -240,8 +240,9 @@ impl<'a> CrashPipeline<'a> {
             };
             (self.at_mark, self.recent) = (Some((write_set, settled)), recent);
         } else if request.when != Instants::Interval && !in_interval {
-            self.recent.extend_from_slice(&self.log[self.before..]);
-            self.advance()?;
+            let before = self.before;
+            let mut settled = self.settle()?;
+            self.recent = settled.split_off(before);
         }
         self.before = self.log.len();
         if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
@@ -413,13 +414,19 @@ impl<'a> CrashPipeline<'a> {
     }
 
     fn advance(&mut self) -> Result<(), StepError> {
+        self.settle().map(drop)
+    }
+
+    /// Applies the events of the log to the write set and returns them.
+    fn settle(&mut self) -> Result<Vec<Event>, StepError> {
         self.before = 0;
-        for (index, event) in self.log.drain(..).enumerate() {
+        let settled = std::mem::take(&mut self.log);
+        for (index, event) in settled.iter().enumerate() {
             self.write_set
-                .apply(&event)
+                .apply(event)
                 .map_err(|error| contradiction(LogContradiction { index, error }))?;
         }
-        Ok(())
+        Ok(settled)
     }
 }
 

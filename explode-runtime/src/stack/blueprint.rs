@@ -1,5 +1,6 @@
 //! The part of a stack that all its builds share: its layers and their facts.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use super::component::Component;
@@ -26,12 +27,36 @@ pub(super) struct PlannedLayer {
     /// The value of [`Below::buffers`](super::Below::buffers).
     pub buffers: bool,
     maker: LayerMaker,
+    /// The number of calls after which the facts were compared.
+    compared: Cell<u32>,
 }
 
 /// Makes the components of a layer.
 enum LayerMaker {
     OfReadOptions(ComponentMaker),
     OfOptions(Factory<dyn Component>, Options),
+}
+
+/// The number of calls of a layer after which its facts are compared. Those of its first stacks are
+/// among them. Comparing them on each crash disk would take as long as many checks.
+const COMPARED: u32 = 100;
+
+impl PlannedLayer {
+    /// Compares the facts of a component of this layer with those of the first one.
+    ///
+    /// # Panics
+    /// The facts have changed: they do not depend on the options alone.
+    pub fn compare(&self, component: &dyn Component) {
+        if self.compared.get() < COMPARED {
+            self.compared.set(self.compared.get() + 1);
+            assert_eq!(
+                component.facts(),
+                self.facts,
+                "the facts of the component '{}' have changed; let facts() use its options alone",
+                self.name
+            );
+        }
+    }
 }
 
 impl Blueprint {
@@ -66,6 +91,7 @@ impl Blueprint {
                 first_device,
                 buffers,
                 maker,
+                compared: Cell::default(),
             });
             made.push(component);
         }

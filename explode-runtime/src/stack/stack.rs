@@ -353,7 +353,7 @@ impl Stack {
         };
         let look_up = || plan.children.iter().map(|child| paths(below, *child)).collect();
         let paths = LazyLayerPaths::new(&look_up);
-        let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;
+        let PlannedLayer { name, first_device, buffers, .. } = &**plan;
         let below = Below {
             children: &children,
             paths: &paths,
@@ -371,11 +371,7 @@ impl Stack {
         if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
             desk.refuse(BrokenKind::Component.of(fault.of(name)));
         }
-        assert_eq!(
-            component.facts(),
-            *facts,
-            "the facts of the component '{name}' have changed; let facts() use its options alone"
-        );
+        plan.compare(component.as_ref());
         done
     }
 

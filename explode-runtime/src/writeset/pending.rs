@@ -90,7 +90,7 @@ impl PendingPieces {
     pub fn take(&mut self, serial: u64, range: &Range<u64>) {
         let piece = self.piece(serial);
         let before = piece.span();
-        piece.sectors.remove(range.clone());
+        Rc::make_mut(&mut piece.sectors).remove(range.clone());
         let after = piece.span();
         if piece.sectors.is_empty() {
             self.pieces.remove(&serial);

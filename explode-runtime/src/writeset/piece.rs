@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use super::rules::{Atom, DeviceRules};
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     /// The sectors that the piece still has: its range.
-    pub sectors: RangeSet<u64>,
+    pub sectors: Rc<RangeSet<u64>>,
     /// The sectors that the piece had when it was made.
     made_with: Range<u64>,
     contents: PieceContents,
@@ -60,7 +61,7 @@ pub enum PieceBytes<'a> {
 impl Piece {
     fn new(made_with: Range<u64>, contents: PieceContents) -> Piece {
         Piece {
-            sectors: RangeSet::from([made_with.clone()]),
+            sectors: Rc::new(RangeSet::from([made_with.clone()])),
             made_with,
             contents,
             identities: OnceCell::new(),

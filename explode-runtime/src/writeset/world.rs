@@ -31,7 +31,7 @@ pub struct VersionedRange {
     /// The device of the range.
     pub dev: u32,
     /// The sectors of the range.
-    pub sectors: RangeSet<u64>,
+    pub sectors: Rc<RangeSet<u64>>,
     /// The visible versions of the range, oldest first.
     pub versions: Vec<VisibleVersion>,
 }
@@ -128,10 +128,11 @@ impl WriteSet {
     fn ranges(&self) -> Vec<VersionedRange> {
         let mut ranges = Vec::new();
         for (dev, pending) in &self.devices {
-            let mut by_sectors: BTreeMap<&RangeSet<u64>, (u32, Vec<VisibleVersion>)> =
-                BTreeMap::new();
+            // Most ranges differ in their first part.
+            let mut by_sectors: BTreeMap<_, (u32, Vec<VisibleVersion>)> = BTreeMap::new();
             for (serial, piece) in &pending.pieces {
-                let (number, versions) = by_sectors.entry(&piece.sectors).or_default();
+                let first = piece.sectors.first().map(|part| (part.start, part.end));
+                let (number, versions) = by_sectors.entry((first, &piece.sectors)).or_default();
                 *number += 1;
                 if self.visible(pending, piece) {
                     versions.push(VisibleVersion {
@@ -144,10 +145,8 @@ impl WriteSet {
                 }
             }
             by_sectors.retain(|_, (_, versions)| !versions.is_empty());
-            ranges.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| VersionedRange {
-                dev: *dev,
-                sectors: sectors.clone(),
-                versions,
+            ranges.extend(by_sectors.into_iter().map(|((_, sectors), (_, versions))| {
+                VersionedRange { dev: *dev, sectors: Rc::clone(sectors), versions }
             }));
         }
         ranges
