@@ -12,10 +12,14 @@ pub const CELL: usize = 16;
 /// Returns the bytes from `at` on of the `version`th write to a file.
 pub fn pattern(file: char, version: u32, at: usize, len: usize) -> Vec<u8> {
     let sectors = at / SECTOR_BYTES..(at + len).div_ceil(SECTOR_BYTES);
-    let text = sectors.flat_map(|sector| {
-        format!("{file}{version:05}+{sector:08}\n").repeat(SECTOR_BYTES / CELL).into_bytes()
-    });
-    text.skip(at % SECTOR_BYTES).take(len).collect()
+    let mut bytes = Vec::with_capacity(sectors.len() * SECTOR_BYTES);
+    for sector in sectors {
+        let cell = format!("{file}{version:05}+{sector:08}\n");
+        (0..SECTOR_BYTES / CELL).for_each(|_| bytes.extend_from_slice(cell.as_bytes()));
+    }
+    bytes.truncate(at % SECTOR_BYTES + len);
+    bytes.drain(..at % SECTOR_BYTES);
+    bytes
 }
 
 /// Returns the version of the write that a cell comes from, and the sector in it.
