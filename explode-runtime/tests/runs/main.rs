@@ -8,6 +8,7 @@ mod toy;
 
 mod asked_checks;
 mod call_order;
+mod changed_facts;
 mod chops;
 mod component_choices;
 mod crash_checks;
