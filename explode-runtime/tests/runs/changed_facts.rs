@@ -7,9 +7,7 @@ use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Message;
-use explode_runtime::stack::{
-    Abilities, Below, Component, ComponentDef, Facts, Recovery, Stack, Surface,
-};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, Surface};
 use explode_runtime::verdict::CheckError;
 
 use crate::common::{self, Said};
