@@ -31,6 +31,7 @@ struct ClusterOutcomes<'a> {
 enum DecodedOptions {
     /// A place for each choice of a cluster with few of them.
     Few(Vec<Option<ClusterOption>>),
+    /// Only the choices that were decoded, by their index.
     Many(BTreeMap<BigIndex, ClusterOption>),
 }
 
@@ -102,5 +103,45 @@ impl DecodedOptions {
             }
             _ => DecodedOptions::Many(BTreeMap::new()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::{Event, Image};
+    use num_bigint::BigUint;
+
+    use super::super::emission::Emission;
+    use super::super::epoch::{Epoch, Epochs};
+    use crate::writeset::{DeviceRules, WriteSet};
+
+    /// Returns the emission of 79 blocks with one version each, and of one with 20 versions.
+    fn emission() -> Emission {
+        let mut write_set = WriteSet::new(Image::new(), DeviceRules::default());
+        let versions = (0..79).map(|block| (block, 1)).chain((1..=20).map(|fill| (79, fill)));
+        for (block, fill) in versions {
+            let data = vec![fill; 4096].into();
+            write_set.apply(&Event::Dirty { dev: 0, sector: block * 8, data }).unwrap();
+        }
+        Emission::of(&write_set)
+    }
+
+    /// The number of disks does not fit into a machine's number, and one cluster has more choices
+    /// than there are places.
+    #[test]
+    fn the_disk_of_a_number_has_that_number() {
+        let emission = emission();
+        assert_eq!(emission.count(), (BigUint::from(1u32) << 79) * 21u32);
+        let steps = (0..50).map(|step| (emission.count() - 1u32) * step as u32 / 49u32);
+        let numbers: Vec<BigUint> = (0..50u32).map(BigUint::from).chain(steps.skip(1)).collect();
+        let mut found = Vec::new();
+        emission.some(&numbers, &|_| Epochs::only_if(Epoch::Now, true), &mut |disk| {
+            let kept = disk.kept();
+            found.push(emission.number(0, |_, range| {
+                let piece = kept.iter().find(|piece| piece.sector == range.first_sector());
+                piece.map_or(0, |piece| piece.version as usize)
+            }));
+        });
+        assert_eq!(found, numbers);
     }
 }

@@ -213,7 +213,8 @@ pub trait Component {
         Surface::Child
     }
 
-    /// Returns the facts that follow from the component's options. Called once per built stack.
+    /// Returns the facts that follow from the component's options. Called when a stack is planned,
+    /// and after the first calls of its layers, to see that the facts have not changed.
     fn facts(&self) -> Facts {
         Facts::default()
     }

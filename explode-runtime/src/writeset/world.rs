@@ -128,7 +128,7 @@ impl WriteSet {
     fn ranges(&self) -> Vec<VersionedRange> {
         let mut ranges = Vec::new();
         for (dev, pending) in &self.devices {
-            // Most ranges differ in their first part.
+            // Most ranges differ in their first part, so the others are seldom compared.
             let mut by_sectors: BTreeMap<_, (u32, Vec<VisibleVersion>)> = BTreeMap::new();
             for (serial, piece) in &pending.pieces {
                 let first = piece.sectors.first().map(|part| (part.start, part.end));
