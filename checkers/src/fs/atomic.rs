@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{FileKind, Files, FsCall, OpenFlags, Result as FilesResult};
-use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{ChoicePoint, Label};
 use explode_runtime::crash::Epoch;
@@ -20,6 +19,8 @@ use nix::errno::Errno;
 
 use super::RESERVED;
 use super::model::{Abstract, make};
+use super::start::Start;
+use super::started::{FromFiles, START_OF_STEPS, Started};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-atomic";
@@ -30,8 +31,9 @@ pub fn def() -> CheckerDef {
         NAME,
         "every call that changes files is there whole or not at all after a crash, and stays once \
          it has returned",
-        build,
+        |options| Ok(Box::new(Started::new(NAME, Atomic::new(), options)?)),
     )
+    .options([START_OF_STEPS])
 }
 
 /// A call is on disk whole or not at all.
@@ -198,10 +200,6 @@ struct Atomic {
     steps: u32,
 }
 
-fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Atomic::new()))
-}
-
 impl Atomic {
     fn new() -> Atomic {
         Atomic { fs: Abstract::new(), trees: vec![AtomicTree::new()], steps: 0 }
@@ -253,6 +251,26 @@ impl Atomic {
                 Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
             }
         }
+    }
+}
+
+impl FromFiles for Atomic {
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
+
+    /// Every call is durable when it returns.
+    fn promises_sync(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
+        for step in [AtomicStep::WriteA, AtomicStep::WriteB, AtomicStep::MakeD] {
+            self.take(files, step)?;
+        }
+        files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
+        self.trees = vec![tree(&self.fs)];
+        Ok(())
     }
 }
 

@@ -6,13 +6,15 @@
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{
     Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported,
 };
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, FileContents, ShellDemand, Verdict, Violation};
+
+use super::start::Start;
+use super::started::{FromFiles, START_OF_STEPS, Started};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-basic";
@@ -22,8 +24,9 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
         "a file that was synced is there with its contents (the paper's Figure 2)",
-        build,
+        |options| Ok(Box::new(Started::new(NAME, Basic::default(), options)?)),
     )
+    .options([START_OF_STEPS])
 }
 
 const FILE: &str = "/test-file";
@@ -35,10 +38,6 @@ const CONTENTS: &[u8] = b"test";
 struct Basic {
     directories: BTreeSet<usize>,
     file: bool,
-}
-
-fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Basic::default()))
 }
 
 impl Checker for Basic {
@@ -103,6 +102,25 @@ impl Checker for Basic {
 
     fn abilities(&self) -> CheckerAbilities<'_> {
         CheckerAbilities::default().demands(self)
+    }
+}
+
+impl FromFiles for Basic {
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
+
+    fn promises_sync(&self) -> bool {
+        true
+    }
+
+    /// Makes one directory and the file.
+    fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
+        files.mkdir("/dir0")?;
+        self.directories.insert(0);
+        write(files, true)?;
+        self.file = true;
+        Ok(())
     }
 }
 

@@ -14,6 +14,8 @@ const BOUNDS: TargetBounds = TargetBounds { depth: 2, limit: 200, samples: 40, c
 pub(crate) fn columns() -> Vec<MatrixColumn> {
     let mut columns = of_sync_methods();
     columns.extend(of_checkers());
+    columns.extend(of_renames());
+    columns.extend(of_faults());
     columns
 }
 
@@ -50,6 +52,10 @@ const ALL_CALLS: &str = "creat, mkdir, unlink, rmdir, link, rename, ftruncate, p
 const AFTER_ALL_CALLS: &str = "after each call nothing, fsync of any file or directory, fdatasync \
                                of any file, or sync";
 const NO_FILES: &str = "no files";
+const TREES: &str = "two synced trees: a file and an empty directory; two directories, two files, \
+                     one of them with a second name; as they are and mounted again";
+const FILES_OF_STEPS: &str = "two synced files and a directory with one; as they are and mounted \
+                              again";
 
 /// Returns the histories after which a checker checks its promises. Those of `fs-ways` depend on
 /// the sync method.
@@ -99,19 +105,20 @@ fn histories(checker: &str) -> Vec<CheckedHistories> {
         ),
         replaced::NAME => named(
             owned(&mut replaced::words()),
-            "a synced file",
+            "a synced file, as it is and mounted again",
             "pwrite of a temporary file, rename over the synced one",
             "fsync of the temporary file, or nothing; fsync of the file and its directory",
         ),
         moved::NAME => named(
             owned(&mut moved::WORDS.into_iter()),
-            "a synced tree: two directories, a file, a directory with a file",
+            "a synced tree: two directories, a file, a directory with a file; as it is and \
+             mounted again",
             "rename to another directory",
             "nothing, fsync of what was moved, fsync of the old and of the new directory",
         ),
         failures::NAME => named(
             failures::words(),
-            "two files and a directory",
+            "two synced files and a directory, as they are and mounted again",
             "mkdir, creat, write, fsync, rename, ftruncate, link, unlink, rmdir, while functions \
              of the kernel fail",
             "sync after each call",
@@ -136,6 +143,33 @@ fn more(name: &'static str, about: &'static str, column: MatrixColumn) -> Matrix
         also_depends_on: Vec::new(),
         ..column
     }
+}
+
+/// Returns a column that begins on committed files in place of none. To choose them is a mutate, so
+/// it goes one call deep. It is separate, because there are four or two such starts.
+fn on_committed(
+    name: &'static str,
+    about: &'static str,
+    starts: &'static str,
+    column: MatrixColumn,
+) -> MatrixColumn {
+    let on_them = |histories: &CheckedHistories| CheckedHistories { starts, ..histories.clone() };
+    MatrixColumn {
+        name,
+        about,
+        options: column.options.clone().with("start", "committed"),
+        histories: column.histories.iter().map(on_them).collect(),
+        is_sync_method: false,
+        promises: Vec::new(),
+        also_depends_on: Vec::new(),
+        ..column
+    }
+}
+
+/// Returns a column that begins on these files and takes as many steps as before.
+fn beginning(start: &'static str, column: MatrixColumn) -> MatrixColumn {
+    let bounds = TargetBounds { depth: column.bounds.depth + 1, ..column.bounds };
+    MatrixColumn { options: column.options.clone().with("start", start), bounds, ..column }
 }
 
 fn with_more_calls(histories: &CheckedHistories) -> CheckedHistories {
@@ -166,6 +200,9 @@ fn of_sync_methods() -> Vec<MatrixColumn> {
         also_depends_on: sync_methods::doubts(name),
         ..column(name, about, sync_methods::NAME, BOUNDS)
     };
+    let mount_sync =
+        |name, about| MatrixColumn { set: vec![("sync", true.into())], ..method(name, about) };
+    let committed = |name, about, column| on_committed(name, about, TREES, column);
     vec![
         method("sync", "data synced by sync survives every crash, on every small tree"),
         method("syncfs", "data synced by syncfs survives"),
@@ -175,14 +212,24 @@ fn of_sync_methods() -> Vec<MatrixColumn> {
         method("o-sync", "contents written with O_SYNC survive"),
         method("o-dsync", "contents written with O_DSYNC survive"),
         method("fsync-dir", "names survive after fsync of their directory"),
-        MatrixColumn {
-            set: vec![("sync", true.into())],
-            ..method("mount-sync", "everything survives on a synchronous mount")
-        },
+        mount_sync("mount-sync", "everything survives on a synchronous mount"),
         more(
             "fsync-more",
             "fsync with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones",
             method("fsync", ""),
+        ),
+        committed("sync-committed", "sync of changes to committed files", method("sync", "")),
+        committed("syncfs-committed", "syncfs of changes to committed files", method("syncfs", "")),
+        committed("fsync-committed", "fsync of committed files", method("fsync", "")),
+        committed("fdatasync-committed", "fdatasync of committed files", method("fdatasync", "")),
+        committed("msync-committed", "msync of committed files", method("msync", "")),
+        committed("o-sync-committed", "O_SYNC on committed files", method("o-sync", "")),
+        committed("o-dsync-committed", "O_DSYNC on committed files", method("o-dsync", "")),
+        committed("fsync-dir-committed", "fsync of committed directories", method("fsync-dir", "")),
+        committed(
+            "mount-sync-committed",
+            "changes to committed files on a synchronous mount",
+            mount_sync("mount-sync", ""),
         ),
     ]
 }
@@ -194,15 +241,20 @@ fn of_workloads(name: &'static str, about: &'static str) -> MatrixColumn {
     MatrixColumn { deepens: true, ..column(name, about, workloads::NAME, bounds) }
 }
 
-/// Returns one column per other checker.
+/// Returns the columns of the checkers that take every kind of call.
 fn of_checkers() -> Vec<MatrixColumn> {
-    let shallow = TargetBounds { depth: 1, ..BOUNDS };
     vec![
         column(
             "synced",
             "synced data survives every crash, whatever is done to other files",
             sync::NAME,
             BOUNDS,
+        ),
+        on_committed(
+            "synced-committed",
+            "synced on committed files",
+            FILES_OF_STEPS,
+            column("synced", "", sync::NAME, BOUNDS),
         ),
         column(
             "reasonable",
@@ -232,27 +284,49 @@ fn of_checkers() -> Vec<MatrixColumn> {
                 "every short workload of all calls, with fsync of any file and directory",
             )
         },
-        column(
-            "replaced",
-            "a file that a rename replaces is the whole old one or the whole new one",
-            replaced::NAME,
-            BOUNDS,
+    ]
+}
+
+/// Returns the columns about rename.
+fn of_renames() -> Vec<MatrixColumn> {
+    vec![
+        beginning(
+            "committed",
+            column(
+                "replaced",
+                "a file that a rename replaces is the whole old one or the whole new one",
+                replaced::NAME,
+                BOUNDS,
+            ),
         ),
-        column(
-            "moved",
-            "a file that a rename moves to another directory has one of its names",
-            moved::NAME,
-            BOUNDS,
+        beginning(
+            "committed",
+            column(
+                "moved",
+                "a file that a rename moves to another directory has one of its names",
+                moved::NAME,
+                BOUNDS,
+            ),
         ),
+    ]
+}
+
+/// Returns the columns with crashes during recovery and with functions that fail.
+fn of_faults() -> Vec<MatrixColumn> {
+    let shallow = TargetBounds { depth: 1, ..BOUNDS };
+    vec![
         column(
             "recovery",
             "synced data survives crashes during recovery",
             sync::NAME,
             TargetBounds { crash_depth: 1, ..shallow },
         ),
-        MatrixColumn {
-            set: vec![("fail", "slab,request".into())],
-            ..column("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
-        },
+        beginning(
+            "both",
+            MatrixColumn {
+                set: vec![("fail", "slab,request".into())],
+                ..column("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
+            },
+        ),
     ]
 }

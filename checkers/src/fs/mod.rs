@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod basic;
 mod endless;
 pub mod failures;
+mod from_tree;
 pub(crate) mod matrix_columns;
 mod model;
 pub mod moved;

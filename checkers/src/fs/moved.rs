@@ -1,13 +1,13 @@
 //! A rename to another directory survives a crash: the moved node is there, under its old name or
 //! its new one, and not under both.
 //!
-//! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file
-//! in it, and forces all of it. Then each call moves the file or the directory to another
-//! directory, or forces something: a directory that a name has left or entered, or the moved node
-//! itself, which promises nothing about its name and makes file systems write a part of the rename.
-//! Every disk that a crash could leave during the step and right after it is checked. A node may be
-//! wherever it was since its place was forced. A directory that was forced since then has the name
-//! if the node is in it, and does not have it otherwise.
+//! The first call of mutate, or the start, makes `/a` and `/b`, a file `/a/x`, and a directory
+//! `/a/d` with a file in it, and forces all of it. Then each call moves the file or the directory
+//! to another directory, or forces something: a directory that a name has left or entered, or the
+//! moved node itself, which promises nothing about its name and makes file systems write a part of
+//! the rename. Every disk that a crash could leave during the step and right after it is checked. A
+//! node may be wherever it was since its place was forced. A directory that was forced since then
+//! has the name if the node is in it, and does not have it otherwise.
 //!
 //! | promise | meaning |
 //! | --- | --- |
@@ -34,6 +34,8 @@ use nix::errno::Errno;
 use super::model::pattern::pattern;
 use super::model::promise::is_the_machines;
 use super::model::{Moments, Whereabouts, make};
+use super::start::Start;
+use super::started::{FromFiles, START_OF_STEPS, Started};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-moved";
@@ -43,8 +45,9 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
         "what a rename moves to another directory is there after a crash, under one of its names",
-        |_| Ok(Box::new(Moved::new())),
+        |options| Ok(Box::new(Started::new(NAME, Moved::new(), options)?)),
     )
+    .options([START_OF_STEPS])
 }
 
 const MOVED: &str = "moved-name";
@@ -137,7 +140,7 @@ impl Moved {
     }
 
     /// Makes all files and directories and forces them.
-    fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
+    fn make_tree(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let file = |path: String| {
             let flags = OpenFlags { exclusive: true, ..OpenFlags::CREATE };
             let open = FsCall::Open { path: path.clone(), flags };
@@ -305,7 +308,7 @@ impl Checker for Moved {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         if self.places.now.is_empty() {
-            self.begin(files.as_ref())?;
+            self.make_tree(files.as_ref())?;
         }
         let places = &self.places.now;
         let steps = Step::possible(places);
@@ -341,6 +344,20 @@ impl Checker for Moved {
 
     fn abilities(&self) -> CheckerAbilities<'_> {
         CheckerAbilities::default().demands(self)
+    }
+}
+
+impl FromFiles for Moved {
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
+
+    fn promises_sync(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
+        self.make_tree(files)
     }
 }
 

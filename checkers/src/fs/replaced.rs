@@ -2,12 +2,12 @@
 //! written to a temporary file, which is forced by fsync(2) or not, and rename(2) gives it the old
 //! name.
 //!
-//! The first call of mutate makes `/a` and forces it and its name. Then each call writes `/b`, a
-//! part of a block or a few blocks, and renames it to `/a`, or forces `/a` and its name. Every disk
-//! that a crash could leave during the step and right after it is checked. `/a` may be the forced
-//! version or any that has replaced it since, because no call promises that a rename is durable
-//! before its directory is forced. Names are forced by fsync(2) of the directory, or by sync(2) if
-//! a directory cannot be fsynced (HFS returns EINVAL).
+//! The first call of mutate, or the start, makes `/a` and forces it and its name. Then each call
+//! writes `/b`, a part of a block or a few blocks, and renames it to `/a`, or forces `/a` and its
+//! name. Every disk that a crash could leave during the step and right after it is checked. `/a`
+//! may be the forced version or any that has replaced it since, because no call promises that a
+//! rename is durable before its directory is forced. Names are forced by fsync(2) of the directory,
+//! or by sync(2) if a directory cannot be fsynced (HFS returns EINVAL).
 //!
 //! | promise | meaning |
 //! | --- | --- |
@@ -39,6 +39,8 @@ use std::collections::BTreeSet;
 use super::model::pattern::pattern;
 use super::model::promise::is_the_machines;
 use super::model::{Abstract, History, Id, Moments, make};
+use super::start::Start;
+use super::started::{FromFiles, START_OF_STEPS, Started};
 
 /// The name in the registry.
 pub const NAME: &str = "fs-replaced";
@@ -49,13 +51,16 @@ pub fn def() -> CheckerDef {
         NAME,
         "a file that a rename replaces is there after a crash, the old one whole or the new one \
          whole",
-        |options| Ok(Box::new(build(options)?)),
+        |options| Ok(Box::new(Started::new(NAME, build(options)?, options)?)),
     )
-    .options([OptionDef {
-        name: "unsynced",
-        about: "also replace it by a temporary file that was not synced: true, false",
-        default: "true",
-    }])
+    .options([
+        START_OF_STEPS,
+        OptionDef {
+            name: "unsynced",
+            about: "also replace it by a temporary file that was not synced: true, false",
+            default: "true",
+        },
+    ])
 }
 
 /// The promises that the check is about. Without unsynced replacements only the first.
@@ -171,7 +176,7 @@ impl Replaced {
 
     /// Makes the file and forces it. Later steps rely on both syncs, so a sync that fails is an
     /// error.
-    fn begin(&mut self, files: &dyn Files) -> Result<(), CheckError> {
+    fn make_file(&mut self, files: &dyn Files) -> Result<(), CheckError> {
         let calls = self.write(FILE, SIZES[1], true);
         if !self.make(files, &calls)? {
             return Err(CheckError::broken(format!("forcing {FILE}: its fsync fails")));
@@ -294,7 +299,7 @@ impl Checker for Replaced {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let files = cx.stack().files()?;
         if self.versions.now.is_empty() {
-            self.begin(files.as_ref())?;
+            self.make_file(files.as_ref())?;
         }
         let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
@@ -332,6 +337,20 @@ impl Checker for Replaced {
 
     fn abilities(&self) -> CheckerAbilities<'_> {
         CheckerAbilities::default().demands(self)
+    }
+}
+
+impl FromFiles for Replaced {
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
+
+    fn promises_sync(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
+        self.make_file(files)
     }
 }
 
@@ -423,7 +442,7 @@ mod tests {
     fn an_fsync_that_fails_forces_nothing() {
         let files = Hollow::default();
         let mut replaced = build(&Options::none()).unwrap();
-        replaced.begin(&files).unwrap();
+        replaced.make_file(&files).unwrap();
         replaced.take(&files, ReplaceStep::Replace { size: SIZES[0], fsync: true }).unwrap();
         assert_eq!((replaced.versions.now.len(), files.synced_directories.get()), (2, 1));
 
@@ -440,7 +459,7 @@ mod tests {
     fn a_file_that_cannot_be_forced_at_the_start_is_no_finding() {
         let files = Hollow::default();
         files.fsync_fails.set(true);
-        let begun = build(&Options::none()).unwrap().begin(&files);
+        let begun = build(&Options::none()).unwrap().make_file(&files);
         let Err(CheckError::Broken(why)) = begun else { panic!("{begun:?}") };
         assert!(why.to_string().contains("forcing /a: its fsync fails"), "{why}");
     }

@@ -31,6 +31,8 @@ pub enum StartTree {
     /// Two directories, a file of two blocks in the first one with a second name in the other, a
     /// file of one block there, and a symbolic link where they are available.
     Large,
+    /// The files on which a checker of steps takes its steps. The checker makes them.
+    OfSteps,
 }
 
 impl Start {
@@ -47,6 +49,13 @@ impl Start {
         Start::committed(StartTree::Large, true, true),
     ];
 
+    /// The starts of a checker of steps.
+    pub const OF_STEPS: [Start; 3] = [
+        Start::AsMade,
+        Start::committed(StartTree::OfSteps, false, false),
+        Start::committed(StartTree::OfSteps, true, false),
+    ];
+
     /// Returns the start on a committed tree.
     pub const fn committed(tree: StartTree, remounted: bool, open: bool) -> Start {
         Start::Committed { tree, remounted, open }
@@ -57,10 +66,14 @@ impl Start {
         match self {
             Start::AsMade => "the files as the stack makes them".to_owned(),
             Start::Committed { tree, remounted, open } => {
-                let small = if tree == StartTree::Small { "small " } else { "" };
+                let tree = match tree {
+                    StartTree::Small => "a small committed tree",
+                    StartTree::Large => "a committed tree",
+                    StartTree::OfSteps => "committed files",
+                };
                 let again = if remounted { ", mounted again" } else { "" };
                 let open = if open { ", files open" } else { "" };
-                format!("a {small}committed tree{again}{open}")
+                format!("{tree}{again}{open}")
             }
         }
     }
@@ -77,9 +90,12 @@ impl Start {
         matches!(self, Start::Committed { open: true, .. })
     }
 
-    /// Returns the calls that make the tree.
+    /// Returns the calls that make the tree. There are none for the files of a checker of steps.
     pub fn calls(self, calls: Groups) -> Vec<TopologyCall> {
-        let Start::Committed { tree, .. } = self else { return Vec::new() };
+        let tree = match self {
+            Start::AsMade | Start::Committed { tree: StartTree::OfSteps, .. } => return Vec::new(),
+            Start::Committed { tree, .. } => tree,
+        };
         let mkdir = |path: &str| FsCall::Mkdir { path: path.to_owned() }.into();
         let mut made = vec![
             mkdir("/a"),

@@ -1,6 +1,6 @@
 //! Checkers that begin on one of several small trees, by choice (option `start`).
 
-use explode_ramdisk::files::{Files, WriteMethod};
+use explode_ramdisk::files::Files;
 use explode_runtime::base::{OptionDef, Options, StepError, UsageError};
 use explode_runtime::check::{Checker, CheckerAbilities, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{ChoicePoint, Label};
@@ -8,11 +8,9 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::CheckError;
 
-use super::model::Abstract;
 use super::start::Start;
-use super::topology::{Limits, TopologyCall};
 
-/// The trees on which a checker begins.
+/// The option of a checker that begins on trees.
 pub(in crate::fs) const START: OptionDef = OptionDef {
     name: "start",
     about: "files before the first call: empty (those of the stack), committed (two small trees, \
@@ -20,25 +18,25 @@ pub(in crate::fs) const START: OptionDef = OptionDef {
     default: "empty",
 };
 
-/// A checker that can begin on a tree that is made and synced.
-pub(in crate::fs) trait FromTree: Checker + Clone {
-    /// Returns the tree.
-    fn tree(&self) -> &Abstract;
+/// The same for a checker whose steps are on files of its own.
+pub(in crate::fs) const START_OF_STEPS: OptionDef = OptionDef {
+    name: START.name,
+    about: "files before the first step: empty (those of the stack), committed (files of the \
+            checker, synced, also mounted again), both",
+    default: START.default,
+};
 
-    /// Returns the limits of the tree.
-    fn limits_mut(&mut self) -> &mut Limits;
+/// A checker that can begin on files that are made and synced.
+pub(in crate::fs) trait FromFiles: Checker + Clone {
+    /// Returns all starts, the simplest first.
+    fn starts(&self) -> Vec<Start>;
 
     /// Returns true if the system promises that what was synced by sync(2) is durable.
     fn promises_sync(&self) -> bool;
 
-    /// Returns the number of writes so far, which decides the bytes of the next one.
-    fn writes_mut(&mut self) -> &mut u32;
-
-    /// Notes a call of the tree that has succeeded and has written these bytes.
-    fn made(&mut self, call: &TopologyCall, bytes: &[u8]);
-
-    /// Notes that the whole tree is durable.
-    fn committed(&mut self);
+    /// Makes the files of a committed start and syncs them, without checks. The checker then takes
+    /// them as durable.
+    fn begin(&mut self, start: Start, files: &dyn Files) -> Result<(), CheckError>;
 }
 
 /// A checker whose first mutate chooses the tree on which it begins, if there are several.
@@ -53,8 +51,8 @@ pub(in crate::fs) struct Started<C> {
     start: Option<Start>,
 }
 
-impl<C: FromTree> Started<C> {
-    /// Creates the checker with its name and its option [`START`].
+impl<C: FromFiles> Started<C> {
+    /// Creates the checker with its name and its option `start`.
     pub(in crate::fs) fn new(
         name: &'static str,
         checker: C,
@@ -63,30 +61,13 @@ impl<C: FromTree> Started<C> {
         let named =
             [("empty", (true, false)), ("committed", (false, true)), ("both", (true, true))];
         let (empty, committed) = options.one_of(START.name, &named)?;
-        let is_wanted = |start: &Start| match start {
-            Start::AsMade => empty,
-            start => committed && !start.is_open(),
-        };
-        let starts: Vec<Start> = Start::ALL.into_iter().filter(is_wanted).collect();
+        let mut starts = checker.starts();
+        starts.retain(|start| if start.is_committed() { committed } else { empty });
         let start = (starts == [Start::AsMade]).then_some(Start::AsMade);
         Ok(Started { name, checker, starts, start })
     }
 
-    /// Makes a call of the tree, without checks.
-    fn make(&mut self, call: &TopologyCall, files: &dyn Files) -> Result<(), CheckError> {
-        *self.checker.writes_mut() += u32::from(call.writes());
-        let writes = *self.checker.writes_mut();
-        let bytes = call.bytes(self.checker.tree(), writes);
-        match call.make(files, &bytes, WriteMethod::Plain) {
-            Ok(()) => self.checker.made(call, &bytes),
-            // The tree of a file system without links lacks the second name.
-            Err(errno) if call.is_refused(errno) => {}
-            Err(errno) => return Err(CheckError::broken(format!("{}: {errno}", call.name()))),
-        }
-        Ok(())
-    }
-
-    /// Makes the files on which the checker begins.
+    /// Chooses a start and makes its files.
     fn begin(&mut self, cx: &mut Cx<'_>) -> Result<(), CheckError> {
         let names: Vec<String> = self.starts.iter().map(|start| start.name()).collect();
         let label = Label::named(&format!("{} start", self.name));
@@ -97,25 +78,11 @@ impl<C: FromTree> Started<C> {
             return Ok(());
         }
         let files = cx.stack().files()?;
-        let calls = self.checker.limits_mut().calls;
-        for call in start.calls(calls) {
-            self.make(&call, files.as_ref())?;
-        }
-        files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
-        self.checker.committed();
-        // The checker may make as many more nodes as without a tree.
-        let tree = self.checker.tree();
-        let (all, is_directory) = (tree.paths(), |id| tree.is_directory(id));
-        let dirs = all.iter().filter(|(_, id)| is_directory(*id)).count();
-        let files = all.len() - dirs;
-        let limits = self.checker.limits_mut();
-        limits.dirs += dirs;
-        limits.files += files;
-        Ok(())
+        cx.without_faults(|_| self.checker.begin(start, files.as_ref()))
     }
 }
 
-impl<C: FromTree + 'static> Checker for Started<C> {
+impl<C: FromFiles + 'static> Checker for Started<C> {
     fn init(&mut self, stack: &Stack) -> Result<(), StepError> {
         self.checker.init(stack)?;
         if self.start.is_none() {
@@ -157,7 +124,7 @@ impl<C: FromTree + 'static> Checker for Started<C> {
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
-        Some(Box::new(self.clone()))
+        self.checker.fork().map(|_| Box::new(self.clone()) as Box<dyn Checker>)
     }
 
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use explode_ramdisk::{Image, Recording};
 use explode_runtime::base::Options;
 use explode_runtime::devices::{Backend as _, HostId, InProcess, Side};
-use explode_runtime::plan::Registry;
+use explode_runtime::plan::{MatrixColumn, Registry};
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::Profile;
 use explode_runtime::writeset::DeviceRules;
@@ -146,6 +146,21 @@ fn the_histories_of_a_column_are_of_promises_of_its_checker() {
             assert!(words.contains(promise), "{}: {promise}", column.name);
         }
     }
+}
+
+/// Each promise is tried on files that were there when the file system was mounted.
+#[test]
+fn each_promise_is_tried_on_committed_files() {
+    let on_committed = |column: &MatrixColumn| {
+        column.checker == workloads::NAME || column.options.contains("start")
+    };
+    let promises = |columns: &[MatrixColumn]| -> BTreeSet<String> {
+        let histories = columns.iter().flat_map(|column| column.histories.clone());
+        histories.flat_map(|histories| histories.promises).collect()
+    };
+    let all = matrix_columns::columns();
+    let committed: Vec<MatrixColumn> = all.iter().filter(|it| on_committed(it)).cloned().collect();
+    assert_eq!(promises(&committed), promises(&all));
 }
 
 #[test]

@@ -181,3 +181,43 @@ fn checkers_begin_on_committed_trees() {
         );
     }
 }
+
+/// The checkers of steps begin on files of their own that are synced, also mounted again. A lie
+/// about files that were there at the mount is found on the second of these starts alone.
+#[test]
+fn checkers_of_steps_begin_on_committed_files() {
+    let with = |plan: &Plan, start: &str| {
+        let checker_options = plan.checker_options.clone().with("start", start);
+        Plan { checker_options, ..plan.clone() }
+    };
+    let replaced = |mut plan: Plan| {
+        plan.checker_options = plan.checker_options.with("unsynced", false);
+        plan
+    };
+    let plan = |target: &str| plan(&registry(), target, 2);
+    counts(&with(&plan("fs-sync"), "both"), [36, 35, 56, 31]);
+    counts(&with(&plan("fs-moved"), "both"), [16, 15, 12, 16]);
+    counts(&with(&replaced(plan("fs-replaced")), "both"), [10, 9, 156, 54]);
+    counts(&with(&plan("fs-basic"), "both"), [43, 42, 6, 2]);
+    let failures = Plan { checker: "fs-failures".to_owned(), ..plan("fs-basic") };
+    counts(&with(&failures, "both"), [21, 20, 18, 9]);
+
+    let mut lying = plan("fs-sync");
+    lying.stack = lying.stack.plug("lying-sync", Options::none().with("lies", "old"));
+    let found = |start: &str| run(&registry(), &with(&lying, start)).findings;
+    assert_eq!(found("empty").into_keys().collect::<Vec<_>>(), [""; 0]);
+    let words = ["corrupt/synced-by-fsync", "lost/synced-by-fsync"];
+    assert_eq!(found("committed").into_keys().collect::<Vec<_>>(), words);
+}
+
+/// Without a promise of sync the files are committed by the unmount, so they are always mounted
+/// again.
+#[test]
+fn without_a_promise_of_sync_files_are_committed_by_the_unmount() {
+    for (excluded, starts) in [("none", 2), ("synced-by-sync", 1)] {
+        let mut plan = plan(&registry(), "fs-sync", 1);
+        plan.checker_options = plan.checker_options.with("start", "committed");
+        plan.stack = plan.stack.plug("lying-sync", Options::none().with("excludes", excluded));
+        counts(&plan, [1 + starts, starts, 0, 0]);
+    }
+}

@@ -37,6 +37,8 @@ use explode_runtime::verdict::{CheckError, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::model::{Abstract, make};
+use super::start::{Start, StartTree};
+use super::started::{FromFiles, START_OF_STEPS, Started};
 use shutdown::Shutdown;
 use step::{FailureStep, StepEnding};
 use tree::{expected, found};
@@ -50,12 +52,13 @@ pub fn def() -> CheckerDef {
         NAME,
         "a system call that fails has no effect, whatever function of the kernel failed (use \
          --set COMPONENT.fail=...)",
-        |_| Ok(Box::new(Failures::new())),
+        |options| Ok(Box::new(Started::new(NAME, Failures::new(), options)?)),
     )
+    .options([START_OF_STEPS])
 }
 
 /// The abstract file system, and how the last step has ended.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Failures {
     /// The files are there, on the stack and in the tree. They stay over a chop.
     begun: bool,
@@ -193,5 +196,21 @@ impl Checker for Failures {
     fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
         stack.files()?;
         Ok(CheckerFacts::default())
+    }
+}
+
+impl FromFiles for Failures {
+    /// The files are synced when the checker begins, so only mounting them again makes a
+    /// difference.
+    fn starts(&self) -> Vec<Start> {
+        vec![Start::AsMade, Start::committed(StartTree::OfSteps, true, false)]
+    }
+
+    fn promises_sync(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _start: Start, _files: &dyn Files) -> Result<(), CheckError> {
+        Ok(())
     }
 }

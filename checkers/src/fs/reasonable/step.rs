@@ -7,10 +7,10 @@ use nix::errno::Errno;
 
 use super::Reasonable;
 use super::free::Free;
+use crate::fs::from_tree::FromTree;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Id};
-use crate::fs::started::FromTree;
 use crate::fs::topology::{BLOCK, Limits, TopologyCall, is_as_expected};
 
 /// One call of mutate.

@@ -66,6 +66,13 @@ impl Durable {
         }
     }
 
+    /// Notes that the whole tree is durable, also where the promise of sync is excluded.
+    pub fn commit(&mut self) {
+        for synced in std::iter::once(&mut self.all).chain(&mut self.kept) {
+            synced.sync(&self.fs, &FsCall::Syncfs, SyncCall::Sync);
+        }
+    }
+
     /// Returns the promises that must be kept, and all promises if the profile excludes some.
     pub fn promises(&self) -> (Vec<PathPromise>, Option<Vec<PathPromise>>) {
         let all = promises(&self.fs, &self.all);

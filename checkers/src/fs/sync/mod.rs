@@ -60,6 +60,8 @@ use explode_runtime::verdict::{CheckError, ShellDemand, Violation};
 
 use crate::fs::model::promise::{self, PathPromise};
 use crate::fs::model::{SyncCall, make};
+use crate::fs::start::Start;
+use crate::fs::started::{FromFiles, START_OF_STEPS, Started};
 use durable::Durable;
 use step::{BLOCK, SyncStep, Versions};
 
@@ -71,9 +73,10 @@ pub fn def() -> CheckerDef {
     CheckerDef::new(
         NAME,
         "what was synced is there after every crash, whatever is done to other files",
-        |options| Ok(Box::new(build(options)?)),
+        |options| Ok(Box::new(Started::new(NAME, build(options)?, options)?)),
     )
     .options([
+        START_OF_STEPS,
         OptionDef {
             name: "hole",
             about: "size of the hole before a write in bytes, a multiple of 4096; the default \
@@ -170,6 +173,26 @@ impl Checker for Sync {
 
     fn abilities(&self) -> CheckerAbilities<'_> {
         CheckerAbilities::default().demands(self)
+    }
+}
+
+impl FromFiles for Sync {
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
+
+    fn promises_sync(&self) -> bool {
+        !self.durable.excluded().contains(SyncCall::Sync.synced())
+    }
+
+    fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
+        for step in SyncStep::TREE {
+            self.take(step, files)?;
+        }
+        files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
+        self.durable.commit();
+        (self.promises, self.others) = self.durable.promises();
+        Ok(())
     }
 }
 

@@ -78,6 +78,9 @@ impl SyncStep {
         SyncStep::Sync,
     ];
 
+    /// The steps that make all files and both directories.
+    pub const TREE: [SyncStep; 3] = [SyncStep::WriteAOnly, SyncStep::WriteBOnly, SyncStep::MakeD];
+
     /// Returns the steps that change anything.
     pub fn possible(durable: &Durable) -> Vec<SyncStep> {
         SyncStep::ALL.into_iter().filter(|step| step.is_possible(durable)).collect()

@@ -48,10 +48,11 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{CheckError, ExcludedPromises, ShellDemand, Violation};
 
+use super::from_tree::FromTree;
 use super::model::SyncCall as By;
 use super::model::promise::{self, PathPromise};
 use super::model::{Abstract, CALLS, Groups};
-use super::started::{FromTree, START, Started};
+use super::started::{START, Started};
 use super::topology::{
     DIRS, FAR, FILES, Limits, TopologyCall, begin, is_as_expected, probe, signature,
 };
