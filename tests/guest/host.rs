@@ -482,12 +482,13 @@ const READERS: (&str, &str) = (
 /// Stack files and their messages: a file that is replaced with all fsyncs is empty on the only
 /// crash disk; of an exchanged file and directory both names lead to the file, and fsck.fat empties
 /// it under one name; a file has the contents of a removed file; the new name of a renamed file
-/// leads nowhere; a file that was overwritten and synced, by fsync or by sync(2), has its old
-/// contents.
-const BY_PROGRAMS: [(&str, &str); 6] = [
+/// leads nowhere; a file that was removed from a synced directory is there; a file that was
+/// overwritten and synced, by fsync or by sync(2), has its old contents.
+const BY_PROGRAMS: [(&str, &str); 7] = [
     ("bugs/f2fs-fsync-two-names/overwritten.toml", "a begins with old"),
     ("bugs/hfs-removed-while-open/reused.toml", "b has 4096 bytes of others: c"),
     ("bugs/ntfs3-rename/rename.toml", "b cannot be read; there are: b"),
+    ("bugs/vfat-fsync-new-directory/removed.toml", "f is there, removed and its directory synced"),
     ("bugs/vfat-rename/replace.toml", "t has ''; there are: FSCK0000.REC t"),
     ("bugs/vfat-exchange/exchange.toml", "y is gone; there are: FSCK0000.REC FSCK0001.REC a b"),
     ("bugs/xfs-sync-clean-log/overwritten.toml", "a holds: old"),

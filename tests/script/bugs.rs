@@ -37,7 +37,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 76] = [
+const FATES: [(&str, Fate); 81] = [
     (
         "btrfs-raid1-stale/trace",
         Refused(
@@ -123,6 +123,8 @@ const FATES: [(&str, Fate); 76] = [
             "/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)",
         ]),
     ),
+    ("hfs-fsync-no-flush/trace", Shows(&["/a has other bytes"])),
+    ("hfs-fsync-size/trace", ShowsWhole(&["/a has 4096 bytes"])),
     (
         "hfs-mdb-write-error/trace",
         Refused(
@@ -183,6 +185,8 @@ const FATES: [(&str, Fate); 76] = [
              kernel that it runs in",
         ),
     ),
+    ("reiserfs-first-commit/directory", ShowsWhole(&["/c is gone"])),
+    ("reiserfs-first-commit/trace", Shows(&["/a/a has other bytes"])),
     ("reiserfs-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
     ("reiserfs-fsync-mode/trace", ShowsWhole(&["/a has the mode 644"])),
     ("sequential-storage-list-not-repaired/trace", IN_PROCESS),
@@ -197,6 +201,7 @@ const FATES: [(&str, Fate); 76] = [
     ("vfat-create-enomem/mkdir", RAN),
     ("vfat-create-enomem/trace", RAN),
     ("vfat-exchange/trace", RAN),
+    ("vfat-fsync-new-directory/trace", Shows(&["/a/a is there"])),
     ("vfat-mount-sync/msdos", Shows(&["/a is gone"])),
     ("vfat-mount-sync/trace", Shows(&["/a is gone"])),
     ("vfat-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),

@@ -14,7 +14,8 @@ use super::start::Start;
 pub(in crate::fs) const START: OptionDef = OptionDef {
     name: "start",
     about: "files before the first call: empty (those of the stack), committed (two small trees, \
-            synced, also mounted again), both",
+            synced, also mounted again), mounted (these trees, mounted again), both (empty and \
+            committed)",
     default: "empty",
 };
 
@@ -22,7 +23,8 @@ pub(in crate::fs) const START: OptionDef = OptionDef {
 pub(in crate::fs) const START_OF_STEPS: OptionDef = OptionDef {
     name: START.name,
     about: "files before the first step: empty (those of the stack), committed (files of the \
-            checker, synced, also mounted again), both",
+            checker, synced, also mounted again), mounted (these files, mounted again), both \
+            (empty and committed)",
     default: START.default,
 };
 
@@ -58,11 +60,15 @@ impl<C: FromFiles> Started<C> {
         checker: C,
         options: &Options,
     ) -> Result<Started<C>, UsageError> {
-        let named =
-            [("empty", (true, false)), ("committed", (false, true)), ("both", (true, true))];
-        let (empty, committed) = options.one_of(START.name, &named)?;
+        let named: [(_, fn(&Start) -> bool); 4] = [
+            ("empty", |start| !start.is_committed()),
+            ("committed", |start| start.is_committed()),
+            ("mounted", |start| start.is_remounted()),
+            ("both", |_| true),
+        ];
+        let is_wanted = options.one_of(START.name, &named)?;
         let mut starts = checker.starts();
-        starts.retain(|start| if start.is_committed() { committed } else { empty });
+        starts.retain(is_wanted);
         let start = (starts == [Start::AsMade]).then_some(Start::AsMade);
         Ok(Started { name, checker, starts, start })
     }

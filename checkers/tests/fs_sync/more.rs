@@ -207,7 +207,10 @@ fn checkers_of_steps_begin_on_committed_files() {
     let found = |start: &str| run(&registry(), &with(&lying, start)).findings;
     assert_eq!(found("empty").into_keys().collect::<Vec<_>>(), [""; 0]);
     let words = ["corrupt/synced-by-fsync", "lost/synced-by-fsync"];
-    assert_eq!(found("committed").into_keys().collect::<Vec<_>>(), words);
+    for start in ["committed", "mounted"] {
+        assert_eq!(found(start).into_keys().collect::<Vec<_>>(), words, "{start}");
+    }
+    counts(&with(&plan("fs-sync"), "mounted"), [14, 13, 20, 10]);
 }
 
 /// Without a promise of sync the files are committed by the unmount, so they are always mounted
