@@ -60,15 +60,16 @@ impl<C: FromFiles> Started<C> {
         checker: C,
         options: &Options,
     ) -> Result<Started<C>, UsageError> {
-        let named: [(_, fn(&Start) -> bool); 4] = [
+        type IsWanted = fn(Start) -> bool;
+        let named: [(&str, IsWanted); 4] = [
             ("empty", |start| !start.is_committed()),
-            ("committed", |start| start.is_committed()),
-            ("mounted", |start| start.is_remounted()),
+            ("committed", Start::is_committed),
+            ("mounted", Start::is_remounted),
             ("both", |_| true),
         ];
         let is_wanted = options.one_of(START.name, &named)?;
         let mut starts = checker.starts();
-        starts.retain(is_wanted);
+        starts.retain(|start| is_wanted(*start));
         let start = (starts == [Start::AsMade]).then_some(Start::AsMade);
         Ok(Started { name, checker, starts, start })
     }
