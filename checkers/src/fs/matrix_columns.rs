@@ -144,8 +144,8 @@ fn more(name: &'static str, about: &'static str, column: MatrixColumn) -> Matrix
     }
 }
 
-/// Returns a column that begins on committed files in place of none. They are mounted again, so that
-/// no loss is due to a sync(2) that is not under test. To choose them is a mutate, so the
+/// Returns a column that begins on committed files in place of none. They are mounted again, so
+/// that no loss is due to a sync(2) that is not under test. To choose them is a mutate, so the
 /// column goes one call deep.
 fn on_committed(
     name: &'static str,
