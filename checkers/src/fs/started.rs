@@ -28,6 +28,17 @@ pub(in crate::fs) const START_OF_STEPS: OptionDef = OptionDef {
     default: START.default,
 };
 
+/// Returns true if a value of the option `start` includes a start.
+type IsWanted = fn(Start) -> bool;
+
+/// The values of the option `start`, the default of most checkers first.
+pub(in crate::fs) const STARTS: [(&str, IsWanted); 4] = [
+    ("empty", |start| !start.is_committed()),
+    ("committed", Start::is_committed),
+    ("mounted", Start::is_remounted),
+    ("both", |_| true),
+];
+
 /// A checker that can begin on files that are made and synced.
 pub(in crate::fs) trait FromFiles: Checker + Clone {
     /// Returns all starts, the simplest first.
@@ -60,14 +71,7 @@ impl<C: FromFiles> Started<C> {
         checker: C,
         options: &Options,
     ) -> Result<Started<C>, UsageError> {
-        type IsWanted = fn(Start) -> bool;
-        let named: [(&str, IsWanted); 4] = [
-            ("empty", |start| !start.is_committed()),
-            ("committed", Start::is_committed),
-            ("mounted", Start::is_remounted),
-            ("both", |_| true),
-        ];
-        let is_wanted = options.one_of(START.name, &named)?;
+        let is_wanted = options.one_of(START.name, &STARTS)?;
         let mut starts = checker.starts();
         starts.retain(|start| is_wanted(*start));
         let start = (starts == [Start::AsMade]).then_some(Start::AsMade);

@@ -41,6 +41,7 @@ use super::model::SyncCall as By;
 use super::model::{Abstract, CALLS, Group, Groups, History, Moments};
 use super::reasonable::{COPIES, EXCHANGE, Reasonable, UNSYNCED, demands, words};
 use super::start::Start;
+use super::started::STARTS;
 use super::topology::{self, Limits, TopologyCall, begin, probe};
 use alphabet::Alphabet;
 use count::{Counter, ModelFiles};
@@ -87,7 +88,8 @@ pub fn def() -> CheckerDef {
         OptionDef {
             name: "start",
             about: "files before the first call: empty, committed (a small tree, synced, also \
-                    mounted again), both",
+                    mounted again), mounted (a small tree, mounted again), both (empty and \
+                    committed)",
             default: "both",
         },
         OptionDef {
@@ -178,14 +180,14 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
     let alphabet = options.one_of("alphabet", &Alphabet::ALL)?;
     let both = [(true, true), (true, false), (false, true)];
     let [all, first, second] = both;
-    let named = [("both", all), ("empty", first), ("committed", second)];
-    let (empty, committed) = options.one_of("start", &named)?;
+    let mut starts = STARTS;
+    starts.rotate_right(1);
+    let is_start = options.one_of("start", &starts)?;
     let named = [("both", all), ("closed", first), ("open", second)];
     let (closed, open) = options.one_of("descriptors", &named)?;
-    let is_wanted = |start: &Start| match start {
-        Start::AsMade => empty,
-        Start::Committed { open: true, .. } => committed && open,
-        Start::Committed { open: false, .. } => committed && closed,
+    let is_wanted = |start: &Start| {
+        let has_files = if start.is_open() { open } else { closed };
+        is_start(*start) && (has_files || !start.is_committed())
     };
     let follower = follower(options)?;
     let counts_seen = options.bool("seen", false)?;

@@ -55,6 +55,7 @@ fn the_forecast_adds_up_the_starts() {
     assert_eq!(forecast("time=passes start=empty", 3), [1, 8, 252]);
     assert_eq!(forecast("time=still start=committed descriptors=closed", 2), [4, 726]);
     assert_eq!(forecast("start=committed descriptors=open", 1), [4]);
+    assert_eq!(forecast("time=still start=mounted descriptors=closed", 2), [2, 363]);
     // Each call has two times.
     assert_eq!(forecast("", 3), [9, 2 * 1_472, 4 * 321_708]);
     assert_eq!(forecast("time=still alphabet=full", 9)[..2], [9, 8_154]);
