@@ -26,8 +26,8 @@ pub(in crate::fs) trait FromTree: Checker + Clone {
     /// Notes a call of the tree that has succeeded and has written these bytes.
     fn made(&mut self, call: &TopologyCall, bytes: &[u8]);
 
-    /// Notes that the whole tree is durable.
-    fn committed(&mut self);
+    /// Notes that the whole tree of this start is durable.
+    fn committed(&mut self, start: Start);
 }
 
 impl<C: FromTree> FromFiles for C {
@@ -45,7 +45,7 @@ impl<C: FromTree> FromFiles for C {
             make(self, &call, files)?;
         }
         files.sync().map_err(|errno| CheckError::broken(format!("sync: {errno}")))?;
-        self.committed();
+        self.committed(start);
         // The checker may make as many more nodes as without a tree.
         let tree = self.tree();
         let (all, is_directory) = (tree.paths(), |id| tree.is_directory(id));

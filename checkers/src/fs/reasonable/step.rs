@@ -11,6 +11,7 @@ use crate::fs::from_tree::FromTree;
 use crate::fs::model::History;
 use crate::fs::model::SyncCall as By;
 use crate::fs::model::{Abstract, Id};
+use crate::fs::start::Start;
 use crate::fs::topology::{BLOCK, Limits, TopologyCall, is_as_expected};
 
 /// One call of mutate.
@@ -160,7 +161,7 @@ impl FromTree for Reasonable {
         self.follow(call, bytes);
     }
 
-    fn committed(&mut self) {
+    fn committed(&mut self, _start: Start) {
         self.history.now.sync(&self.fs);
         self.history.begin();
     }

@@ -18,6 +18,8 @@ use crate::fs::topology::{BLOCK, TopologyCall};
 pub struct Forced {
     files: BTreeMap<Id, File>,
     seen: BTreeSet<String>,
+    /// The names that a sync(2) of the start made durable, and no call since.
+    by_sync: BTreeSet<(String, Id)>,
     /// The excluded promises. A sync with an excluded promise makes nothing durable here.
     excluded: ExcludedPromises,
 }
@@ -29,10 +31,15 @@ impl Forced {
         Forced { excluded, ..Forced::default() }
     }
 
-    /// Adds the tree that is there from the start, which is as durable as forced data.
-    pub fn begin(&mut self, method: SyncMethod, fs: &Abstract) {
-        let by = method.of_contents();
+    /// Adds the tree that is there from the start, which is as durable as forced data. With
+    /// `by_sync` the call that made it durable is sync(2), so that its loss is not due to the
+    /// method.
+    pub fn begin(&mut self, method: SyncMethod, fs: &Abstract, by_sync: bool) {
+        let by = if by_sync { By::Sync } else { method.of_contents() };
         for (path, id) in fs.paths() {
+            if by_sync {
+                self.by_sync.insert((path.clone(), id));
+            }
             if fs.is_file(id) && !self.excluded.contains(by.synced()) {
                 let file = self.files.entry(id).or_default();
                 file.write(0, fs.bytes(id));
@@ -45,6 +52,10 @@ impl Forced {
     /// Adds a call that was made and forced. `fs` is the tree after the call.
     pub fn follow(&mut self, method: SyncMethod, fs: &Abstract, call: &TopologyCall) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
+        if !method.is_of_contents() {
+            let objects = call.objects();
+            self.by_sync.retain(|(path, _)| !objects.contains(&path.as_str()));
+        }
         for id in
             call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id))
         {
@@ -93,13 +104,15 @@ impl Forced {
 
     /// Returns all promises. A directory comes before its contents.
     pub fn promises(&self, method: SyncMethod, fs: &Abstract, calls: Groups) -> Vec<PathPromise> {
-        let name = method.of_names().synced();
+        let by_method = method.of_names().synced();
         let mut promises = Vec::new();
         // If its name is not promised, a file is not promised either.
-        if self.excluded.contains(name) {
+        if self.excluded.contains(by_method) {
             return promises;
         }
         for (path, id) in fs.paths() {
+            let is_by_sync = self.by_sync.contains(&(path.clone(), id));
+            let name = if is_by_sync { By::Sync.synced() } else { by_method };
             let object = if fs.is_directory(id) {
                 (!method.is_of_contents()).then_some(PromisedObject::Directory(name))
             } else if let ModelNode::Symlink(target) = fs.node(id) {
@@ -117,7 +130,7 @@ impl Forced {
                 let contents = self.files.get(&id).and_then(|file| file.promised(true));
                 contents.map(|contents| {
                     PromisedObject::File(
-                        if contents.whole { name } else { contents.promise },
+                        if contents.whole || is_by_sync { name } else { contents.promise },
                         contents,
                     )
                 })
@@ -125,7 +138,7 @@ impl Forced {
             promises.extend(object.map(|object| PathPromise { path: path.clone(), object }));
             let seen = fs.attributes(id).seen(calls);
             if seen != Seen::default() && !fs.is_symlink(id) {
-                let of_file = method == SyncMethod::Fsync && fs.is_file(id);
+                let of_file = method == SyncMethod::Fsync && fs.is_file(id) && !is_by_sync;
                 let word = if of_file { By::Fsync.synced() } else { name };
                 promises.push(PathPromise { path, object: PromisedObject::Attributes(word, seen) });
             }
@@ -134,7 +147,7 @@ impl Forced {
             let gone = self.seen.iter().filter(|path| fs.find(path).is_none());
             promises.extend(gone.map(|path| PathPromise {
                 path: path.clone(),
-                object: PromisedObject::Nothing(name),
+                object: PromisedObject::Nothing(by_method),
             }));
         }
         promises

@@ -52,6 +52,7 @@ use super::from_tree::FromTree;
 use super::model::SyncCall as By;
 use super::model::promise::{self, PathPromise};
 use super::model::{Abstract, CALLS, Groups};
+use super::start::Start;
 use super::started::{START, Started};
 use super::topology::{
     DIRS, FAR, FILES, Limits, TopologyCall, begin, is_as_expected, probe, signature,
@@ -180,7 +181,7 @@ impl Checker for SyncMethods {
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
         self.fs = begin(stack, self.limits.calls)?;
         for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {
-            forced.begin(self.method, &self.fs);
+            forced.begin(self.method, &self.fs, false);
         }
         Ok(())
     }
@@ -268,9 +269,9 @@ impl FromTree for SyncMethods {
         call.apply(&mut self.fs, bytes);
     }
 
-    fn committed(&mut self) {
+    fn committed(&mut self, start: Start) {
         for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {
-            forced.begin(self.method, &self.fs);
+            forced.begin(self.method, &self.fs, !start.is_remounted());
         }
     }
 }
