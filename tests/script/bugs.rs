@@ -37,7 +37,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 81] = [
+const FATES: [(&str, Fate); 80] = [
     (
         "btrfs-raid1-stale/trace",
         Refused(
@@ -184,15 +184,6 @@ const FATES: [(&str, Fate); 81] = [
             "no script can show this finding: its step mount hangs, or ends the process or the \
              kernel that it runs in",
         ),
-    ),
-    (
-        "reiserfs-first-commit/directory",
-        ShowsWhole(&[
-            "/c is no directory, or is gone",
-            "/c/a is gone",
-            "/a is there",
-            "/a/a is there",
-        ]),
     ),
     ("reiserfs-first-commit/trace", Shows(&["/a/a has other bytes"])),
     ("reiserfs-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
