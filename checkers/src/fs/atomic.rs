@@ -255,15 +255,6 @@ impl Atomic {
 }
 
 impl FromFiles for Atomic {
-    fn starts(&self) -> Vec<Start> {
-        Start::OF_STEPS.to_vec()
-    }
-
-    /// Every call is durable when it returns.
-    fn promises_sync(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
         for step in [AtomicStep::WriteA, AtomicStep::WriteB, AtomicStep::MakeD] {
             self.take(files, step)?;

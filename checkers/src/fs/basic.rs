@@ -106,14 +106,6 @@ impl Checker for Basic {
 }
 
 impl FromFiles for Basic {
-    fn starts(&self) -> Vec<Start> {
-        Start::OF_STEPS.to_vec()
-    }
-
-    fn promises_sync(&self) -> bool {
-        true
-    }
-
     /// Makes one directory and the file.
     fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
         files.mkdir("/dir0")?;

@@ -132,11 +132,14 @@ const EFFECT: &str = "call-has-its-effect";
 /// Returns a column with more calls than those of the paper. It is separate, because each small
 /// tree then has many more successors.
 fn more(name: &'static str, about: &'static str, column: MatrixColumn) -> MatrixColumn {
+    let options = column.options.clone().with("calls", "more");
+    let histories = column.histories.iter().map(with_more_calls).collect();
+    MatrixColumn { name, about, options, histories, ..of_no_method(column) }
+}
+
+/// Returns the column as one that does not decide alone whether a sync method is safe.
+fn of_no_method(column: MatrixColumn) -> MatrixColumn {
     MatrixColumn {
-        name,
-        about,
-        options: column.options.clone().with("calls", "more"),
-        histories: column.histories.iter().map(with_more_calls).collect(),
         is_sync_method: false,
         promises: Vec::new(),
         also_depends_on: Vec::new(),
@@ -154,16 +157,9 @@ fn on_committed(
     column: MatrixColumn,
 ) -> MatrixColumn {
     let on_them = |histories: &CheckedHistories| CheckedHistories { starts, ..histories.clone() };
-    MatrixColumn {
-        name,
-        about,
-        options: column.options.clone().with("start", "mounted"),
-        histories: column.histories.iter().map(on_them).collect(),
-        is_sync_method: false,
-        promises: Vec::new(),
-        also_depends_on: Vec::new(),
-        ..column
-    }
+    let options = column.options.clone().with("start", "mounted");
+    let histories = column.histories.iter().map(on_them).collect();
+    MatrixColumn { name, about, options, histories, ..of_no_method(column) }
 }
 
 /// Returns a column that begins on these files and takes as many steps as before.

@@ -348,14 +348,6 @@ impl Checker for Moved {
 }
 
 impl FromFiles for Moved {
-    fn starts(&self) -> Vec<Start> {
-        Start::OF_STEPS.to_vec()
-    }
-
-    fn promises_sync(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
         self.make_tree(files)
     }

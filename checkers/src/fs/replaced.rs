@@ -341,14 +341,6 @@ impl Checker for Replaced {
 }
 
 impl FromFiles for Replaced {
-    fn starts(&self) -> Vec<Start> {
-        Start::OF_STEPS.to_vec()
-    }
-
-    fn promises_sync(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, _start: Start, files: &dyn Files) -> Result<(), CheckError> {
         self.make_file(files)
     }

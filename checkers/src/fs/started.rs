@@ -41,11 +41,15 @@ pub(in crate::fs) const STARTS: [(&str, IsWanted); 4] = [
 
 /// A checker that can begin on files that are made and synced.
 pub(in crate::fs) trait FromFiles: Checker + Clone {
-    /// Returns all starts, the simplest first.
-    fn starts(&self) -> Vec<Start>;
+    /// Returns all starts, the simplest first. By default those of a checker of steps.
+    fn starts(&self) -> Vec<Start> {
+        Start::OF_STEPS.to_vec()
+    }
 
-    /// Returns true if the system promises that what was synced by sync(2) is durable.
-    fn promises_sync(&self) -> bool;
+    /// Returns true, the default, if files are durable without an unmount once they are synced.
+    fn promises_sync(&self) -> bool {
+        true
+    }
 
     /// Makes the files of a committed start and syncs them, without checks. The checker then takes
     /// them as durable.

@@ -206,10 +206,6 @@ impl FromFiles for Failures {
         vec![Start::AsMade, Start::committed(StartTree::OfSteps, true, false)]
     }
 
-    fn promises_sync(&self) -> bool {
-        true
-    }
-
     fn begin(&mut self, _start: Start, _files: &dyn Files) -> Result<(), CheckError> {
         Ok(())
     }

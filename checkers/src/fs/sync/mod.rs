@@ -177,10 +177,6 @@ impl Checker for Sync {
 }
 
 impl FromFiles for Sync {
-    fn starts(&self) -> Vec<Start> {
-        Start::OF_STEPS.to_vec()
-    }
-
     fn promises_sync(&self) -> bool {
         !self.durable.excluded().contains(SyncCall::Sync.synced())
     }
