@@ -5,6 +5,8 @@
 use core::cell::UnsafeCell;
 
 use crate::bindings;
+#[cfg(CONFIG_SMP)]
+use crate::bindings::{_raw_spin_lock_irqsave as take, _raw_spin_unlock_irqrestore as release};
 
 /// Data that is accessible only under the lock. It can be static.
 pub(crate) struct IrqLock<T> {
@@ -31,10 +33,34 @@ impl<T> IrqLock<T> {
         // SAFETY: The lock is valid and does not move while it is held. While it is held, no other
         // code has access to the data.
         unsafe {
-            let interrupts = bindings::_raw_spin_lock_irqsave(self.lock.get());
+            let interrupts = take(self.lock.get());
             let result = inside(&mut *self.data.get());
-            bindings::_raw_spin_unlock_irqrestore(self.lock.get(), interrupts);
+            release(self.lock.get(), interrupts);
             result
         }
     }
+}
+
+/// Disables interrupts and returns the processor's flags, which is all that a lock does in a kernel
+/// for one processor (`include/linux/spinlock_api_up.h`).
+///
+/// # Safety
+/// [`release`] must follow, with these flags.
+#[cfg(not(CONFIG_SMP))]
+unsafe fn take(_: *mut bindings::raw_spinlock_t) -> usize {
+    let flags;
+    // SAFETY: The kernel may disable interrupts (`native_save_fl`, `native_irq_disable`). The compiler
+    // moves no access to memory across the instructions, because they may access it as well.
+    unsafe { core::arch::asm!("pushfq", "pop {}", "cli", out(reg) flags) };
+    flags
+}
+
+/// Restores what [`take`] has changed.
+///
+/// # Safety
+/// The flags are those that [`take`] has returned.
+#[cfg(not(CONFIG_SMP))]
+unsafe fn release(_: *mut bindings::raw_spinlock_t, flags: usize) {
+    // SAFETY: The flags were valid before.
+    unsafe { core::arch::asm!("push {}", "popfq", in(reg) flags) };
 }

@@ -37,7 +37,7 @@ pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     let good = ran.code == 4
         && ext4["outcome"] == "pass"
         && ext4["sees"] == "fs-ways/lost/synced-by-sync"
-        && counts == [json!(12), json!(16), json!(494), json!(446), json!(0), json!(true)]
+        && counts == [json!(12), json!(16), json!(494), json!(478), json!(0), json!(true)]
         && missing["outcome"] == "not-supported"
         && says(&missing, "the program 'mkfs.none' is neither")
         && endless["outcome"] == "broken"
