@@ -118,27 +118,27 @@ const WRITE_B: &str = "write /b; fsync /b, /";
 /// Checks a minimised trace: it replays, fails in the same way, and is not larger. It is the
 /// minimum if that is known.
 fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
-    let told = explode_in(folder, ["minimise", trace, "--format", "jsonl"])
+    let reported = explode_in(folder, ["minimise", trace, "--format", "jsonl"])
         .expect(0)
         .json()
         .pop()
         .unwrap();
     assert_eq!(
-        (&told["verdict"], &told["cut"]),
+        (&reported["verdict"], &reported["cut"]),
         (&verdict.into(), &false.into()),
-        "{target}: {told}"
+        "{target}: {reported}"
     );
     let counts = |when: &str, keys: &[&str]| -> Vec<u64> {
-        keys.iter().map(|key| told[when][key].as_u64().unwrap()).collect()
+        keys.iter().map(|key| reported[when][key].as_u64().unwrap()).collect()
     };
     let way = ["mutates", "choices"];
     let disk = |when: &str| counts(when, &["kept", "lost"]).into_iter().min();
     let (before, after) = (counts("before", &way), counts("after", &way));
     assert!(
         after < before || after == before && disk("after") <= disk("before"),
-        "{target}: {told}"
+        "{target}: {reported}"
     );
-    let out = told["out"].as_str().unwrap();
+    let out = reported["out"].as_str().unwrap();
     explode_in(folder, ["replay", out]).expect(1);
     let Some((_, chosen, size)) = MINIMA.iter().find(|(name, ..)| *name == target) else { return };
     let trace: Value = serde_json::from_slice(&std::fs::read(folder.join(out)).unwrap()).unwrap();
@@ -148,7 +148,11 @@ fn is_minimised(folder: &Path, target: &str, verdict: &str, trace: &str) {
     };
     let words: Vec<String> = trace["choices"].as_array().unwrap().iter().map(word).collect();
     assert_eq!(words, *chosen, "{target}");
-    assert_eq!(counts("after", &["mutates", "kept", "lost", "pending"]), *size, "{target}: {told}");
+    assert_eq!(
+        counts("after", &["mutates", "kept", "lost", "pending"]),
+        *size,
+        "{target}: {reported}"
+    );
     if target == "toyfs-in-place+block-reuse" {
         the_inode_was_not_kept(folder, out);
     }
@@ -161,8 +165,8 @@ fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     let message = "/b has at byte 0 zeroes, not \"b00001+00000000\\n\"";
     assert_eq!(of_type(&story, "story")[0]["message"], message);
     let [range] = of_type(&story, "range")[..] else { panic!("{story:?}") };
-    let told = ["whose", "versions", "kept"].map(|key| &range[key]);
-    assert_eq!(told, [&"inode 1, /a".into(), &serde_json::json!([1]), &Value::Null]);
+    let reported = ["whose", "versions", "kept"].map(|key| &range[key]);
+    assert_eq!(reported, [&"inode 1, /a".into(), &serde_json::json!([1]), &Value::Null]);
     let critical = of_type(&story, "critical")[0];
     assert_eq!(
         (&critical["found"], &critical["kept"]),

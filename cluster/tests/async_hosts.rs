@@ -144,7 +144,8 @@ fn a_value_that_is_synced_first_survives_with_equal_counts_for_any_number_of_job
 /// The story of a finding has the messages of tasks, and the test's last line replays it.
 #[test]
 fn a_finding_is_minimised_and_told() {
-    let text = register::<false>("register-told").outcome(walks(1000)).expect_err("it is found");
+    let text =
+        register::<false>("register-reported").outcome(walks(1000)).expect_err("it is found");
     for part in ["#1 ", "answer #1 ", "CRASH", "lost /value at byte 0", "EXPLODE_REPLAY="] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -383,8 +384,8 @@ fn run_wrong<const WRONG: u8>() -> Ran {
 }
 
 fn is_found(ran: &Ran, text: &str) {
-    let told = ran.traces.iter().any(|trace| trace.message.contains(text));
-    assert!(told && ran.broken.is_empty(), "{text}: {ran:?}");
+    let reported = ran.traces.iter().any(|trace| trace.message.contains(text));
+    assert!(reported && ran.broken.is_empty(), "{text}: {ran:?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ const STARTS_THREADS: u8 = 7;
 #[derive(Hash)]
 struct Register<const WRONG: u8> {
     value: u64,
-    told: BTreeMap<NodeId, u64>,
+    received: BTreeMap<NodeId, u64>,
 }
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -35,11 +35,11 @@ impl<const WRONG: u8> Node for Register<WRONG> {
         let files = host.files();
         let bytes = files.read_file("/value").unwrap_or_default();
         let value = bytes.first().copied().unwrap_or_default().into();
-        Ok(Register { value, told: BTreeMap::new() })
+        Ok(Register { value, received: BTreeMap::new() })
     }
 
     fn on_message(&mut self, from: NodeId, msg: u64, host: &mut Host<'_, Self>) -> Handled {
-        self.told.insert(from, msg);
+        self.received.insert(from, msg);
         match WRONG {
             PANICS => panic!("no place for {msg}"),
             FAILS => Err("the message is not wanted".into()),
@@ -178,14 +178,14 @@ fn a_node_that_hangs_is_a_finding() {
 /// nothing, and is counted.
 #[test]
 fn eventually_is_a_finding_only_where_nothing_can_happen() {
-    let told = |hosts| {
+    let cluster = |hosts| {
         registers::<NOTHING>(hosts).eventually("all know the same", |world| {
             world.all_up() && world.up().map(|node| node.value).all_equal()
         })
     };
-    let ran = common::run_with(told(2), walks(200), 1);
+    let ran = common::run_with(cluster(2), walks(200), 1);
     assert!(ran.found[0].starts_with("registers/hang/all-know-the-same"), "{ran:?}");
-    let ran = common::run_with(told(2).steps(6, 0), walks(200), 1);
+    let ran = common::run_with(cluster(2).steps(6, 0), walks(200), 1);
     assert!(ran.found.is_empty(), "{ran:?}");
     assert!(ran.tally("undecided", "all know the same") > 10, "{ran:?}");
 }

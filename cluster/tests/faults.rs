@@ -111,7 +111,7 @@ impl FactMonitor for Stored {
         match fact {
             "heard" => drop(self.heard.insert(node, number)),
             _ if number < self.heard.get(&node).copied().unwrap_or(0) => {
-                return Err(format!("n{node} has lost what it told others"));
+                return Err(format!("n{node} has lost what others have received"));
             }
             _ => {}
         }

@@ -170,13 +170,13 @@ fn a_missing_sync_is_found_by_both_doors_and_its_twin_is_clean() {
     assert!(std.found[0].starts_with("registers/corrupt/linearizable"), "{std:?}");
     assert_eq!(std.counts(), files.counts());
     assert_eq!(std.traces[0].choices, files.traces[0].choices);
-    let told = |text: Result<_, String>| {
+    let reported = |text: Result<_, String>| {
         let text = text.map(|_: Summary| ()).expect_err("a write is lost");
         let rows = text.lines().skip_while(|line| !line.contains("step     ms"));
         rows.take_while(|line| !line.contains("Replay")).map(str::to_owned).collect::<Vec<_>>()
     };
-    let files = told(registers::<false, false>(1, CRASHES).outcome(walks(1000)));
-    assert_eq!(told(registers::<true, false>(1, CRASHES).outcome(walks(1000))), files);
+    let files = reported(registers::<false, false>(1, CRASHES).outcome(walks(1000)));
+    assert_eq!(reported(registers::<true, false>(1, CRASHES).outcome(walks(1000))), files);
     for part in ["| CUT |", "renames /new to /value", "syncs /"] {
         assert!(files.iter().any(|row| row.contains(part)), "{part}: {files:?}");
     }

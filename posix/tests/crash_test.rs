@@ -91,8 +91,8 @@ fn a_finding_is_replayed_in_another_process() {
     if std::env::var_os(explode_posix::REPLAY).is_none() {
         let test = ["--exact", "a_finding_is_replayed_in_another_process", "--nocapture"];
         let ran = replay.args(test).env(explode_posix::REPLAY, trace).output().unwrap();
-        let told = String::from_utf8_lossy(&ran.stdout);
-        assert!(ran.status.success() && told.contains("test result: ok"), "{told}");
+        let reported = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && reported.contains("test result: ok"), "{reported}");
     } else {
         assert!(text.starts_with("reproduced crash-test/lost/durable"), "{text}");
     }

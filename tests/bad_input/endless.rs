@@ -52,9 +52,9 @@ fn a_short_log_may_have_too_many_pieces() {
         .refused(&words("8388608 pieces would be pending"));
     crash_disks(&log, args).refused(&words("1048576 pieces would be pending"));
     for args in ["--atom request", "--block 1048576", "--samples 2 --block 131072"] {
-        let told =
+        let reported =
             crash_disks(&log, &format!("--size 4294967296 {args} --format jsonl")).expect(0).json();
-        let [disk, summary] = &told[..] else { panic!("{told:?}") };
+        let [disk, summary] = &reported[..] else { panic!("{reported:?}") };
         assert_eq!(disk["id"], "0".repeat(32), "a discard of zeroes changes nothing");
         assert_eq!(summary["distinct"], 1);
     }
@@ -72,8 +72,8 @@ fn long_ranges_take_no_time() {
     let range = |kind: &str| json!({ "e": kind, "dev": 0, "sector": 0, "len": far });
     let log =
         [dirty(0, 1, 1, 'A'), range("lock"), range("unlock"), range("clean"), dirty(0, 1, 1, 'B')];
-    let told = crash_disks(&log, &format!("--size {far} --format jsonl")).expect(0).json();
-    assert_eq!(told.last().unwrap()["distinct"], 3);
+    let reported = crash_disks(&log, &format!("--size {far} --format jsonl")).expect(0).json();
+    assert_eq!(reported.last().unwrap()["distinct"], 3);
 }
 
 /// Requests in flight and worlds multiply the number of pieces.

@@ -10,7 +10,7 @@ use crate::common::{explode_in, file, files};
 
 /// Returns the exit codes of `replay` and `minimise`, and whether `replay` and `show` reproduce the
 /// error.
-fn told(folder: &Path, trace: &Value) -> ([i32; 2], [bool; 2]) {
+fn reported(folder: &Path, trace: &Value) -> ([i32; 2], [bool; 2]) {
     file(folder, "trace.json", trace.to_string());
     let replayed = explode_in(folder, ["replay", "trace.json", "--format", "jsonl"]);
     let minimised =
@@ -29,11 +29,11 @@ fn a_disk_is_searched_for_only_if_the_log_differs() {
     let name = files(&folder.path().join("run/traces")).remove(0);
     let text = std::fs::read(folder.path().join("run/traces").join(name)).unwrap();
     let trace: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(told(folder.path(), &trace), ([1, 0], [true; 2]));
+    assert_eq!(reported(folder.path(), &trace), ([1, 0], [true; 2]));
     let mut other = trace.clone();
     other["crash_disk"]["id"] = json!("0123456789abcdef0123456789abcdef");
-    assert_eq!(told(folder.path(), &other), ([5, 5], [false; 2]));
+    assert_eq!(reported(folder.path(), &other), ([5, 5], [false; 2]));
     // With another log as well: the disks of the moment are searched.
     other["log"] = json!("0123456789abcdef0123456789abcdef");
-    assert_eq!(told(folder.path(), &other), ([1, 0], [true; 2]));
+    assert_eq!(reported(folder.path(), &other), ([1, 0], [true; 2]));
 }

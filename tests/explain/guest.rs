@@ -19,16 +19,16 @@ fn ext2() {
     let args = "fs-sync --stack ext2 --in vm --set ramdisk.flushes=dropped --depth 1 --states 2 \
                 --crash-depth 0";
     let trace = trace_of(folder.path(), args, "synced-by-fsync");
-    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    let after = &told["after"];
+    let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    let after = &reported["after"];
     // Of all writes of fsync, one block is lost: the file's contents.
     assert_eq!(
         (&after["mutates"], &after["choices"], &after["lost"]),
         (&json!(1), &json!(1), &json!(1)),
-        "{told}"
+        "{reported}"
     );
-    assert!(told["before"]["lost"].as_u64().unwrap() > 1, "{told}");
-    let out = told["out"].as_str().unwrap();
+    assert!(reported["before"]["lost"].as_u64().unwrap() > 1, "{reported}");
+    let out = reported["out"].as_str().unwrap();
     let smaller = read(&folder.path().join(out));
     assert_eq!((&smaller["in"], &smaller["choices"][0]["value"]), (&json!("vm"), &json!(0)));
     let lines = explode(folder.path(), &format!("show {out} --format jsonl")).expect(0).json();

@@ -48,17 +48,17 @@ fn noise() {
         let folder = tempdir().unwrap();
         let args = format!("armed --strategy random --seed {seed} --states 400 --depth 9");
         let trace = trace_of(folder.path(), &args, "order");
-        let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-        before.push(size(&told, "before"));
+        let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+        before.push(size(&reported, "before"));
         // Two mutates arm it and write the same block. Then come A, one block of noise and B.
-        assert_eq!(size(&told, "after"), [3, 6, 3, 1, 4], "seed {seed}: {told}");
-        assert_eq!((&told["cut"], &told["reproduced"]), (&json!(false), &json!(true)));
-        let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+        assert_eq!(size(&reported, "after"), [3, 6, 3, 1, 4], "seed {seed}: {reported}");
+        assert_eq!((&reported["cut"], &reported["reproduced"]), (&json!(false), &json!(true)));
+        let smaller = read(&folder.path().join(reported["out"].as_str().unwrap()));
         assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"], "seed {seed}");
         assert_eq!(smaller["mutates"], 3);
         // All pieces except A, the block at sector 0.
         assert_eq!(smaller["crash_disk"]["blocks"], json!([[0, 8, 1], [0, 128, 1], [0, 512, 1]]));
-        line(folder.path(), 1, &format!("replay {}", told["out"].as_str().unwrap()));
+        line(folder.path(), 1, &format!("replay {}", reported["out"].as_str().unwrap()));
     }
     assert!(before.iter().all(|size| size[0] > 3), "there was noise: {before:?}");
     assert!(before.iter().any(|size| size[0] == 9), "as much as there could be: {before:?}");
@@ -75,10 +75,10 @@ fn exits() {
     let folder = tempdir().unwrap();
     let args = "armed-exit --strategy random --seed 1 --states 400 --depth 6";
     let trace = trace_of(folder.path(), args, "died-in-check");
-    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     // It dies only if B alone is kept.
-    assert_eq!(size(&told, "after"), [3, 6, 1, 3, 4], "{told}");
-    let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+    assert_eq!(size(&reported, "after"), [3, 6, 1, 3, 4], "{reported}");
+    let smaller = read(&folder.path().join(reported["out"].as_str().unwrap()));
     assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
     assert_eq!((&smaller["died"], &smaller["verdict"]), (&json!("check"), &json!("check-failed")));
 }
@@ -88,9 +88,9 @@ fn exits_in_mutate() {
     let folder = tempdir().unwrap();
     let args = "armed-exit-mutate --strategy random --seed 2 --states 400 --depth 9";
     let trace = trace_of(folder.path(), args, "died-in-mutate");
-    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    assert_eq!(size(&told, "after"), [3, 6, 0, 0, 0], "{told}");
-    let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+    let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    assert_eq!(size(&reported, "after"), [3, 6, 0, 0, 0], "{reported}");
+    let smaller = read(&folder.path().join(reported["out"].as_str().unwrap()));
     assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
     assert_eq!((&smaller["died"], &smaller["mutates"]), (&json!("mutate"), &json!(3)));
 }
@@ -99,9 +99,9 @@ fn mutate() {
     let folder = tempdir().unwrap();
     let args = "armed-mutate --strategy random --seed 2 --states 400 --depth 9";
     let trace = trace_of(folder.path(), args, "order");
-    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    assert_eq!(size(&told, "after"), [3, 6, 0, 0, 0], "{told}");
-    let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+    let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    assert_eq!(size(&reported, "after"), [3, 6, 0, 0, 0], "{reported}");
+    let smaller = read(&folder.path().join(reported["out"].as_str().unwrap()));
     assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
     assert_eq!((&smaller["crash_disk"], &smaller["epoch"]), (&Value::Null, &Value::Null));
 }
@@ -111,10 +111,10 @@ fn mutate() {
 fn recovery() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "begun", "steps");
-    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     // The flag and one block of noise; two steps and six blocks of noise.
-    assert_eq!(size(&told, "after"), [1, 1, 9, 1, 10], "{told}");
-    let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+    assert_eq!(size(&reported, "after"), [1, 1, 9, 1, 10], "{reported}");
+    let smaller = read(&folder.path().join(reported["out"].as_str().unwrap()));
     let during = smaller["recovery"][0]["blocks"].as_array().unwrap();
     assert_eq!(smaller["recovery"].as_array().unwrap().len(), 1);
     assert!(
@@ -129,10 +129,10 @@ fn sqlite() {
     let traces = found(folder.path(), "sqlite-off --depth 1 --limit 500 --samples 100");
     let mut after = Vec::new();
     for trace in &traces {
-        let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-        let signature = told["signature"].as_str().unwrap().to_owned();
-        after.push((signature, size(&told, "after")));
-        line(folder.path(), 1, &format!("replay {}", told["out"].as_str().unwrap()));
+        let reported = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+        let signature = reported["signature"].as_str().unwrap().to_owned();
+        after.push((signature, size(&reported, "after")));
+        line(folder.path(), 1, &format!("replay {}", reported["out"].as_str().unwrap()));
     }
     after.sort();
     let expected = [
@@ -165,11 +165,12 @@ fn files_and_commands() {
     assert_eq!(std::fs::read(folder.path().join(&trace)).unwrap(), old);
     let kept = files(&folder.path().join("run/traces"));
     assert!(kept.contains(&format!("{name}.min.json")), "{kept:?}");
-    let told = line(folder.path(), 0, &format!("minimise {} --out small.json", trace.display()));
+    let reported =
+        line(folder.path(), 0, &format!("minimise {} --out small.json", trace.display()));
     let fields = "type trace out signature reproduced verdict message before after tests \
                   remembered cut seconds";
-    assert_eq!(keys(&told), words(fields));
-    assert_eq!((&told["type"], &told["out"]), (&json!("minimised"), &json!("small.json")));
+    assert_eq!(keys(&reported), words(fields));
+    assert_eq!((&reported["type"], &reported["out"]), (&json!("minimised"), &json!("small.json")));
     line(folder.path(), 1, "replay small.json");
     let path = trace.display().to_string();
     let refused = explode(folder.path(), &format!("minimise {path} --out run/../{path}"));
@@ -188,14 +189,14 @@ fn bounds() {
     let trace =
         trace_of(folder.path(), "armed --strategy random --seed 3 --states 400 --depth 9", "order");
     for bound in ["--tests 3", "--tests 60", "--budget 0s"] {
-        let told = line(
+        let reported = line(
             folder.path(),
             0,
             &format!("minimise {} {bound} --out small.json", trace.display()),
         );
-        assert_eq!(told["cut"], true, "{bound}: {told}");
-        let (before, after) = (size(&told, "before"), size(&told, "after"));
-        assert!(after[0] <= before[0] && after[1] <= before[1], "{bound}: {told}");
+        assert_eq!(reported["cut"], true, "{bound}: {reported}");
+        let (before, after) = (size(&reported, "before"), size(&reported, "after"));
+        assert!(after[0] <= before[0] && after[1] <= before[1], "{bound}: {reported}");
         line(folder.path(), 1, "replay small.json");
         let said =
             explode(folder.path(), &format!("minimise {} {bound}", trace.display())).expect(0);
@@ -214,18 +215,18 @@ fn not_reproduced() {
         file(folder.path(), "edited.json", trace.to_string());
         line(folder.path(), 5, "minimise edited.json")
     };
-    let told = edited(|trace| trace["checker_options"] = json!({ "fixed": true }));
-    assert_eq!(keys(&told), words("type trace signature reproduced verdict message"));
-    assert_eq!((&told["reproduced"], &told["verdict"]), (&json!(false), &json!("ok")));
-    let told = edited(|trace| trace["choices"][0]["label"]["site"] = json!("elsewhere"));
-    assert_eq!(told["verdict"], "diverged");
+    let reported = edited(|trace| trace["checker_options"] = json!({ "fixed": true }));
+    assert_eq!(keys(&reported), words("type trace signature reproduced verdict message"));
+    assert_eq!((&reported["reproduced"], &reported["verdict"]), (&json!(false), &json!("ok")));
+    let reported = edited(|trace| trace["choices"][0]["label"]["site"] = json!("elsewhere"));
+    assert_eq!(reported["verdict"], "diverged");
     let human = explode(folder.path(), "minimise edited.json").expect(5);
     assert!(human.out.starts_with("    DIVERGED choice 0"), "{human:#?}");
     assert!(!folder.path().join("edited.min.json").exists());
     // A disk that does not exist. With the recorded log it is not reproduced. With another log the
     // search finds another disk.
-    let told = edited(|trace| trace["crash_disk"]["id"] = json!("f".repeat(32)));
-    assert_eq!((&told["reproduced"], &told["verdict"]), (&json!(false), &json!("ok")));
+    let reported = edited(|trace| trace["crash_disk"]["id"] = json!("f".repeat(32)));
+    assert_eq!((&reported["reproduced"], &reported["verdict"]), (&json!(false), &json!("ok")));
     let mut other = real.clone();
     other["crash_disk"]["id"] = json!("f".repeat(32));
     other["log"] = json!("f".repeat(32));
@@ -239,10 +240,14 @@ fn twice() {
     let trace =
         trace_of(folder.path(), "armed --strategy random --seed 5 --states 400 --depth 9", "order");
     let once = |out: &str| {
-        let mut told = line(folder.path(), 0, &format!("minimise {} --out {out}", trace.display()));
-        told.as_object_mut().unwrap().retain(|key, _| !["seconds", "out"].contains(&key.as_str()));
-        assert!(told["remembered"].as_u64().unwrap() > 0, "{told}");
-        (told, std::fs::read(folder.path().join(out)).unwrap())
+        let mut reported =
+            line(folder.path(), 0, &format!("minimise {} --out {out}", trace.display()));
+        reported
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| !["seconds", "out"].contains(&key.as_str()));
+        assert!(reported["remembered"].as_u64().unwrap() > 0, "{reported}");
+        (reported, std::fs::read(folder.path().join(out)).unwrap())
     };
     assert_eq!(once("a.json"), once("b.json"));
 }

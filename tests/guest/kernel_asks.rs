@@ -255,10 +255,10 @@ fn mounting(cx: Cx<'_>) {
     let asks = |when: &str| plan(cx, Options::none().with("mounting", when), Options::none());
     let (summary, _, seen) = explored(cx, &asks("live"));
     assert_eq!((seen.len(), counts(&summary)), (4, [2, 4, 0]), "{seen:?}");
-    let told = broken(cx, &asks("crash"));
+    let reported = broken(cx, &asks("crash"));
     let expected = "records: code of the kernel (ask [choosy]) asked for crash checks ('asked') \
                     on the stack of a crash disk";
-    assert!(told.contains(expected), "{told}");
+    assert!(reported.contains(expected), "{reported}");
 }
 
 fn names(cx: Cx<'_>) {
@@ -270,9 +270,9 @@ fn names(cx: Cx<'_>) {
         ("long", long),
         ("latin1", "not UTF-8 ('h\u{fffd}lf')"),
     ] {
-        let told = broken(cx, &asks(word));
+        let reported = broken(cx, &asks(word));
         let whose = "code of the kernel (ask [choosy]) asked for crash checks with ";
-        assert!(told.contains(whose) && told.contains(why), "{word}: {told}");
+        assert!(reported.contains(whose) && reported.contains(why), "{word}: {reported}");
     }
     let (summary, findings, seen) = explored(cx, &asks("full"));
     assert!(findings.is_empty(), "{findings:?}");
@@ -285,9 +285,9 @@ fn names(cx: Cx<'_>) {
 /// Returns the message of a run that a component has broken.
 fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     let out = tempfile::tempdir().expect("a folder in memory");
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut sink = |message: &Message| match message {
-        Message::Broken { kind, message, .. } => told.push((*kind, message.clone())),
+        Message::Broken { kind, message, .. } => reported.push((*kind, message.clone())),
         Message::Finding(finding) => panic!("{finding:?}"),
         _ => {}
     };
@@ -295,7 +295,7 @@ fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     let out = out.path().join("run");
     let mut audience = LocalSink::new(Some(&out), &mut confirm, &mut sink);
     explore(cx.registry, plan, cx.backend, &mut audience).expect("it runs");
-    let (kind, message) = told.into_iter().next().expect("it is broken");
+    let (kind, message) = reported.into_iter().next().expect("it is broken");
     assert_eq!(kind, BrokenKind::Component, "{message}");
     message
 }

@@ -81,13 +81,13 @@ fn run(folder: &Path, name: &str, stack: &str) -> Result<Ran, String> {
     Ok(explode_in(folder, ["run", &file, "--format", "jsonl", "--out", name]))
 }
 
-fn told(ran: &Ran, kind: &str) -> Result<Value, String> {
+fn reported(ran: &Ran, kind: &str) -> Result<Value, String> {
     ran.json().into_iter().rfind(|line| line["type"] == kind).ok_or(format!("no {kind}: {ran:?}"))
 }
 
 /// Checks that nothing is found, on this number of crash disks.
 fn is_silent(ran: &Ran, crash_disks: u64) -> Result<(), String> {
-    let summary = told(ran, "summary")?;
+    let summary = reported(ran, "summary")?;
     let right =
         ran.code == 0 && summary["crash_disks"] == crash_disks && summary["complete"] == true;
     right.then_some(()).ok_or(format!("{ran:?}"))
@@ -96,7 +96,7 @@ fn is_silent(ran: &Ran, crash_disks: u64) -> Result<(), String> {
 /// Checks that the bug is found at the request, and that its trace replays in a fresh guest without
 /// the stack file.
 fn is_found(folder: &Path, name: &str, ran: &Ran) -> Result<(), String> {
-    let (finding, summary) = (told(ran, "finding")?, told(ran, "summary")?);
+    let (finding, summary) = (reported(ran, "finding")?, reported(ran, "summary")?);
     let right = finding["message"] == "gone now half"
         && finding["epoch"] == "now"
         && finding["replayed"] == true
@@ -130,7 +130,7 @@ fn by_server(folder: &Path) -> Result<(), String> {
 /// When the live stack is mounted, no mutate runs, so the same request has no effect.
 fn on_a_crash_disk(folder: &Path) -> Result<(), String> {
     let ran = run(folder, "mounting", &serves(RIGHT, "explode-mark crash mounting"))?;
-    let broken = told(&ran, "broken")?;
+    let broken = reported(&ran, "broken")?;
     let message = broken["message"].as_str().unwrap_or_default();
     let expected =
         "keeper: a program asked for crash checks ('mounting') on the stack of a crash disk";
@@ -153,7 +153,7 @@ fn wrong_names(folder: &Path) -> Result<(), String> {
         ("device", "echo 'crash a/b' >/dev/explode-mark || exit 1", "echo: I/O error"),
     ] {
         let ran = run(folder, case, &replaces(RIGHT, request))?;
-        let message = told(&ran, "finding")?["message"].as_str().unwrap_or_default().to_owned();
+        let message = reported(&ran, "finding")?["message"].as_str().unwrap_or_default().to_owned();
         (ran.code == 1 && message.contains(says))
             .then_some(())
             .ok_or(format!("{case}: {ran:?}"))?;
@@ -190,7 +190,7 @@ check = "true"
 "#
         );
         let ran = run(folder, name, &stack)?;
-        told(&ran, "summary").map(|summary| summary["crash_disks"].clone())
+        reported(&ran, "summary").map(|summary| summary["crash_disks"].clone())
     };
     let step =
         format!("{{ sh = '''{before}''' }}, {{ crash = [\"half\"] }}, {{ sh = '''{after}''' }}");

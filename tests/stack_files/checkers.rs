@@ -94,11 +94,11 @@ check = "if [ -e {path}/db ] && [ -e {path}/tried ]; then echo both are there; e
     );
     let finding = desk.run(&stack, 1).finding().clone();
     let show = format!("show --run {}", finding["trace"].as_str().unwrap());
-    let told = desk.explode(&show).expect(0).out;
+    let reported = desk.explode(&show).expect(0).out;
     let line = "a step failed, and those after it were not run: `echo no room {n}; exit 5` ended \
                 with 5: no room 1\n";
-    assert_eq!(told.matches(line).count(), 1, "{told}");
-    assert_eq!(told.matches("a step failed").count(), 1, "{told}");
+    assert_eq!(reported.matches(line).count(), 1, "{reported}");
+    assert_eq!(reported.matches("a step failed").count(), 1, "{reported}");
     let lines = desk.explode(&format!("{show} --format jsonl")).expect(0).json();
     let of_mutates = lines.iter().filter(|line| line["type"] == "mutate");
     let failed: Vec<_> = of_mutates.map(|line| line["failed_step"].as_str()).collect();

@@ -100,7 +100,7 @@ pub fn run_human(folder: &Path, args: &str, code: i32) -> String {
 }
 
 /// Returns the messages of the run in this folder.
-pub fn told(out: &Path) -> Vec<Value> {
+pub fn reported(out: &Path) -> Vec<Value> {
     let lines = fs::read_to_string(out.join("run.jsonl")).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

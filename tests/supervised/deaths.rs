@@ -112,7 +112,7 @@ fn ends_the_first_start(how: &str, said: &str) {
     assert_eq!(ended.json(), [json!({ "type": "broken", "kind": "worker", "message": why })]);
     assert_eq!(files(folder.path()), [""; 0]);
     let failed = run(folder.path(), "frail-error-init --out run").expect(4);
-    let why = "the first start failed: frail-files: as told";
+    let why = "the first start failed: frail-files: on request";
     assert_eq!(failed.err, format!("error: {why}\n"));
     assert_eq!(failed.json(), [json!({ "type": "broken", "kind": "component", "message": why })]);
 }
@@ -129,5 +129,5 @@ fn panics() {
     let lines = panicked.json();
     let summary = lines.last().unwrap();
     assert!(summary["broken"].as_u64().unwrap() > 0 && summary["findings"] == 0, "{summary}");
-    assert_eq!(of_type(&lines, "broken")[0]["message"], "panicked: as told");
+    assert_eq!(of_type(&lines, "broken")[0]["message"], "panicked: on request");
 }

@@ -56,7 +56,7 @@ const OPTIONS: &[OptionDef] = &[
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
     registry.components.push(
-        ComponentDef::new("frail-files", "files that fail as told", |options| {
+        ComponentDef::new("frail-files", "files that fail on request", |options| {
             Ok(Box::new(FrailFiles(Frail::of(options)?)))
         })
         .modes([Mode::Mem, Mode::Vm])
@@ -178,7 +178,7 @@ impl Frail {
             "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
             "warn" => kernel::warn(),
             "freeze" => kernel::freeze(),
-            "panic" => panic!("as told"),
+            "panic" => panic!("on request"),
             "say" => {
                 say();
                 return false;
@@ -248,7 +248,7 @@ struct FrailFiles(Frail);
 impl Component for FrailFiles {
     fn init(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if self.0.step("init", true) {
-            return Err(StepError::new("as told"));
+            return Err(StepError::new("on request"));
         }
         if !self.0.log {
             return Ok(());
@@ -262,14 +262,14 @@ impl Component for FrailFiles {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), StepError> {
         if self.0.step("mount", torn(below)?) {
-            return Err(StepError::new("as told").blame(Blame::Promise("told")));
+            return Err(StepError::new("on request").blame(Blame::Promise("requested")));
         }
         Ok(())
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, StepError> {
         if self.0.step("recover", self.0.first || torn(below)?) {
-            return Err(StepError::new("as told").blame(Blame::Promise("told")));
+            return Err(StepError::new("on request").blame(Blame::Promise("requested")));
         }
         Ok(Recovery::Clean)
     }
@@ -306,7 +306,7 @@ impl Checker for FrailLog {
         let again = cx.choose(2);
         let before: &[usize] = if self.frail.first { &[] } else { &[0] };
         if self.frail.step("mutate", self.lines == before && choice == 1 && again == 0) {
-            return Err(Violation::new(Verdict::CheckFailed, "told", "as told").into());
+            return Err(Violation::new(Verdict::CheckFailed, "requested", "on request").into());
         }
         files.fsync(log)?;
         files.close(log)?;
@@ -318,7 +318,7 @@ impl Checker for FrailLog {
         let log = stack.files()?.read_file(LOG)?;
         std::thread::sleep(self.frail.slow);
         if self.frail.step("check", is_torn(&log)) {
-            return Err(Violation::new(Verdict::CheckFailed, "told", "as told").into());
+            return Err(Violation::new(Verdict::CheckFailed, "requested", "on request").into());
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::commands::{run_human, told};
+use crate::commands::{reported, run_human};
 use crate::common::pasted::replays;
 use crate::common::processes::Mark;
 use crate::common::{files, guest, of_type, ran};
@@ -62,7 +62,7 @@ fn ends(how: &str, verdict: &str, said: &str, is_pasted: bool) {
     }
     let folder = tempdir().unwrap();
     let text = run_human(folder.path(), &format!("frail-guest-{how} --deadline 4s"), 1);
-    let lines = told(&folder.path().join("run"));
+    let lines = reported(&folder.path().join("run"));
     assert_eq!(counts(&lines), *fails(), "{how}");
     let [finding] = of_type(&lines, "finding")[..] else { panic!("{how}: {text}") };
     assert_eq!((&finding["verdict"], &finding["replayed"]), (&verdict.into(), &true.into()));
@@ -93,14 +93,13 @@ fn diverges() {
     let parted =
         format!("    DIVERGED choice 0: recorded 4 options at {site}, now 3 options at {site}\n");
     assert!(
-        said.starts_with(&format!("{parted}    recorded check-failed: as told\n      causes ")),
+        said.starts_with(&format!("{parted}    recorded check-failed: on request\n      causes ")),
         "{said}"
     );
     trace["choices"][0]["options"] = 3.into();
     trace["checker_options"]["where"] = "nowhere".into();
     let said = replay(&trace);
-    let seen =
-        "    NOT SEEN the recorded error did not show itself\n    recorded check-failed: as told\n";
+    let seen = "    NOT SEEN the recorded error did not show itself\n    recorded check-failed: on request\n";
     assert!(
         said.starts_with(&format!("{seen}         now mutate found nothing wrong\n      causes ")),
         "{said}"
@@ -150,15 +149,15 @@ fn killed() {
         let mut from = 0.0;
         for line in lines {
             all.push(serde_json::from_str(&line).unwrap());
-            let told = all.last().unwrap()["seconds"].as_f64().unwrap_or_default();
+            let reported = all.last().unwrap()["seconds"].as_f64().unwrap_or_default();
             chance = chance
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let progress = all.last().unwrap()["type"] == "progress" && told >= from;
+            let progress = all.last().unwrap()["type"] == "progress" && reported >= from;
             if kills < KILLS && progress && chance >> 63 == 0 {
                 std::thread::sleep(Duration::from_millis(chance >> 33 & 0x1ff));
                 kills += kill_guest(&mark);
-                from = told + 1.5;
+                from = reported + 1.5;
             }
         }
         child.wait().unwrap();

@@ -19,7 +19,7 @@ pub fn trials() -> Vec<Trial> {
         trial("the first Ctrl-C ends a run with its summary and how to resume it", first),
         trial("the second Ctrl-C ends a run at once", second),
         trial(
-            "a death that a replay has confirmed is told, if the run ends before its unit is \
+            "a death that a replay has confirmed is reported, if the run ends before its unit is \
              repeated",
             confirmed,
         ),

@@ -12,7 +12,7 @@ use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Silent};
 use libtest_mimic::Trial;
 use tempfile::tempdir;
 
-use crate::commands::{run_human, told};
+use crate::commands::{reported, run_human};
 use crate::common::log::base64;
 use crate::common::pasted::replays;
 use crate::common::{file, guest, of_type};
@@ -46,7 +46,7 @@ fn kernels() {
         fs::create_dir(&run).unwrap();
         file(&run, "trouble.toml", stack(&folder.path().join("trouble"), word));
         let text = run_human(&run, "trouble.toml --deadline 8s", 1);
-        let lines = told(&run.join("run"));
+        let lines = reported(&run.join("run"));
         let [finding] = of_type(&lines, "finding")[..] else { panic!("{word}: {text}") };
         assert_eq!(
             (&finding["verdict"], &finding["replayed"]),

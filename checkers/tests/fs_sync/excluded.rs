@@ -15,7 +15,7 @@ const STRUCTURE: &str =
 
 /// Returns the signatures of the findings of a run on such files, each with true if it is by
 /// design.
-fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
+fn reported(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut registry = registry();
     registry.components.push(repair_def());
     plan.stack =
@@ -23,20 +23,20 @@ fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     // The repair must break the files only once.
     plan.settings.crash_depth = 0;
     let ran = run(&registry, &plan);
-    let told =
+    let reported =
         ran.findings.into_keys().map(|signature| (ran.by_design.contains(&signature), signature));
-    told.map(|(by_design, signature)| (signature, by_design)).collect()
+    reported.map(|(by_design, signature)| (signature, by_design)).collect()
 }
 
 /// Runs three steps deep on one file.
 fn reasonable(how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut plan = plan(&registry(), "fs-reasonable", 3);
     plan.checker_options = plan.checker_options.with("dirs", 0_u64).with("files", 1_u64);
-    told(plan, how, lying)
+    reported(plan, how, lying)
 }
 
-fn expected(told: &[(&str, bool)]) -> Vec<(String, bool)> {
-    told.iter().map(|(signature, by_design)| ((*signature).to_owned(), *by_design)).collect()
+fn expected(reported: &[(&str, bool)]) -> Vec<(String, bool)> {
+    reported.iter().map(|(signature, by_design)| ((*signature).to_owned(), *by_design)).collect()
 }
 
 fn excluding(words: &str) -> Options {
@@ -78,7 +78,7 @@ fn a_mode_is_held_to_once_it_is_forced() {
         let mut plan = plan(&registry(), "fs-reasonable", 2);
         plan.checker_options =
             plan.checker_options.with("dirs", 0_u64).with("files", 1_u64).with("calls", "chmod");
-        told(plan, "changes the mode of /a", excluding(words))
+        reported(plan, "changes the mode of /a", excluding(words))
     };
     let unsynced = "lost/unsynced-attributes";
     assert_eq!(modes("none"), expected(&[(unsynced, false)]));
@@ -113,7 +113,7 @@ fn an_msync_that_promises_nothing_makes_nothing_stable() {
 fn a_replacing_file_must_be_readable_once_it_is_forced() {
     let replaced = |words: &str| {
         let lying = excluding(words).with("unreadable", "/a");
-        told(plan(&registry(), "fs-replaced", 2), "nothing", lying)
+        reported(plan(&registry(), "fs-replaced", 2), "nothing", lying)
     };
     assert_eq!(replaced("none"), expected(&[("corrupt/readable", false)]));
     let found = [("corrupt/flushed-contents", false), ("corrupt/readable", true)];

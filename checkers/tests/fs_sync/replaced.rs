@@ -24,19 +24,19 @@ fn a_replaced_file_is_whole_with_exact_counts() {
 
 #[test]
 fn losses_of_a_replaced_file_are_reported() {
-    let told = |target: &str, expected: &[(&str, &str)]| {
+    let reported = |target: &str, expected: &[(&str, &str)]| {
         let found = found(target, 2);
         let found: Vec<_> = found.iter().map(|(signature, text)| (&**signature, &**text)).collect();
         assert_eq!(found, expected, "{target}");
     };
-    told(
+    reported(
         "simfiles-replaced+not-forced",
         &[(
             "lost/replaced-by-rename",
             "/a has 0 bytes of one version, and versions have 12288, 1000",
         )],
     );
-    told(
+    reported(
         "simfiles-replaced+rename-in-steps",
         &[("lost/replaced-name", "/a was replaced, and is gone")],
     );

@@ -76,26 +76,26 @@ fn each_lie_is_found_by_its_way_alone() {
 
 #[test]
 fn a_lie_is_reported_by_its_promise() {
-    let told = |way: &str, lie: &str| -> BTreeSet<String> {
+    let reported = |way: &str, lie: &str| -> BTreeSet<String> {
         run(&registry(), &lying(way, lie)).findings.into_keys().collect()
     };
     let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
-    assert_eq!(told("sync", "sync"), set(&["lost/synced-by-sync"]));
+    assert_eq!(reported("sync", "sync"), set(&["lost/synced-by-sync"]));
     assert_eq!(
-        told("sync", "removals"),
+        reported("sync", "removals"),
         set(&["lost/synced-by-sync", "resurrected/synced-by-sync"])
     );
-    assert_eq!(told("o-sync", "o-sync"), set(&["lost/synced-by-o-sync"]));
-    assert_eq!(told("o-sync", "directories"), set(&["lost/synced-directory"]));
+    assert_eq!(reported("o-sync", "o-sync"), set(&["lost/synced-by-o-sync"]));
+    assert_eq!(reported("o-sync", "directories"), set(&["lost/synced-directory"]));
     // Nothing is promised about the bytes before those that were stored, so the file as a whole is
     // not promised.
     assert_eq!(
-        told("msync", "msync"),
+        reported("msync", "msync"),
         set(&["lost/partly-synced-by-msync", "lost/synced-by-msync"])
     );
-    assert_eq!(told("mount-sync", "mount-sync"), set(&["lost/metadata-synced-by-mount-sync"]));
+    assert_eq!(reported("mount-sync", "mount-sync"), set(&["lost/metadata-synced-by-mount-sync"]));
     assert_eq!(
-        told("fsync-dir", "moved"),
+        reported("fsync-dir", "moved"),
         set(&["lost/synced-directory", "resurrected/synced-directory"])
     );
 }

@@ -256,8 +256,8 @@ fn does<const WHAT: u8>(reply: Option<ErrorKind>) -> Cluster<Tasks<Does<WHAT>>> 
 /// Runs 64 walks, in each of which the call must have no error, and must end.
 fn is_right<const WHAT: u8>(faults: FaultBudget) {
     let ran = run_with(does::<WHAT>(None).faults(faults), walks(64), 1);
-    let told: Vec<&str> = ran.traces.iter().map(|trace| &*trace.message).collect();
-    assert!(told.is_empty() && ran.broken.is_empty(), "{told:?} {ran:?}");
+    let reported: Vec<&str> = ran.traces.iter().map(|trace| &*trace.message).collect();
+    assert!(reported.is_empty() && ran.broken.is_empty(), "{reported:?} {ran:?}");
     assert_eq!(ran.tally("reached", "done"), 64, "{ran:?}");
 }
 
@@ -290,23 +290,23 @@ fn a_crash_resets_the_connections_of_its_host() {
 
 /// A value on two hosts, which is sent as a datagram until the other host says that it has it. If
 /// `MATCHES` is false, any answer will do: one that was late, for example.
-struct Told<const MATCHES: bool> {
+struct Largest<const MATCHES: bool> {
     host: AsyncHost<Self>,
     value: Rc<Cell<u64>>,
     socket: UdpSocket,
 }
 
-/// Keeps the largest value that is told, and answers with what was told.
+/// Keeps the largest value that it receives, and answers with what was sent.
 async fn keeps(socket: UdpSocket, value: Rc<Cell<u64>>) -> io::Result<()> {
-    let mut told = [0; 8];
+    let mut datagram = [0; 8];
     loop {
-        let (_, from) = socket.recv_from(&mut told).await?;
-        value.set(value.get().max(u64::from_be_bytes(told)));
-        socket.send_to(&told, from).await?;
+        let (_, from) = socket.recv_from(&mut datagram).await?;
+        value.set(value.get().max(u64::from_be_bytes(datagram)));
+        socket.send_to(&datagram, from).await?;
     }
 }
 
-impl<const MATCHES: bool> AsyncNode for Told<MATCHES> {
+impl<const MATCHES: bool> AsyncNode for Largest<MATCHES> {
     type Msg = ();
     type Call = u64;
     type Reply = ();
@@ -318,7 +318,7 @@ impl<const MATCHES: bool> AsyncNode for Told<MATCHES> {
         let socket = UdpSocket::bind("0.0.0.0:0").await?;
         let peer = host.peers().next().expect("there is another");
         socket.connect((address_of(peer), 5000)).await?;
-        Ok(Told { host, value, socket })
+        Ok(Largest { host, value, socket })
     }
 
     async fn on_call(self: Rc<Self>, call: CallId, value: u64) -> Handled {
@@ -335,8 +335,8 @@ impl<const MATCHES: bool> AsyncNode for Told<MATCHES> {
     }
 }
 
-fn told<const MATCHES: bool>(name: &str) -> Cluster<Tasks<Told<MATCHES>>> {
-    async_cluster::<Told<MATCHES>>(name, 2)
+fn largest<const MATCHES: bool>(name: &str) -> Cluster<Tasks<Largest<MATCHES>>> {
+    async_cluster::<Largest<MATCHES>>(name, 2)
         .clients(1, |next| next.fresh())
         .calls(4)
         .faults(FaultBudget { drops: 3, duplicates: 2, ..FaultBudget::NONE })
@@ -347,7 +347,7 @@ fn told<const MATCHES: bool>(name: &str) -> Cluster<Tasks<Told<MATCHES>>> {
             acknowledged.all(|call| {
                 let mut others = world.up().filter(|node| node.id != call.node);
                 others
-                    .all(|node| node.get().node().is_none_or(|told| told.value.get() >= call.call))
+                    .all(|node| node.get().node().is_none_or(|kept| kept.value.get() >= call.call))
             })
         })
         .sometimes("a value was acknowledged", |world| {
@@ -357,14 +357,14 @@ fn told<const MATCHES: bool>(name: &str) -> Cluster<Tasks<Told<MATCHES>>> {
 
 #[test]
 fn a_late_datagram_that_is_taken_for_another_answer_is_found_and_replays() {
-    let ran = run_with(told::<false>("told+any-answer"), walks(640), 1);
-    let found = "told+any-answer/check-failed/the-other-host-has-an-acknowledged-value";
+    let ran = run_with(largest::<false>("largest+any-answer"), walks(640), 1);
+    let found = "largest+any-answer/check-failed/the-other-host-has-an-acknowledged-value";
     assert!(ran.found.iter().any(|one| one.starts_with(found)) && ran.broken.is_empty(), "{ran:?}");
 }
 
 #[test]
 fn an_answer_that_is_matched_is_right_with_equal_counts_for_any_number_of_jobs() {
-    let run = |walked, jobs| run_with(told::<true>("told"), walks(walked), jobs);
+    let run = |walked, jobs| run_with(largest::<true>("largest"), walks(walked), jobs);
     let (one, three) = (run(640, 1), run(640, 3));
     for ran in [&one, &three] {
         assert!(ran.found.is_empty() && ran.broken.is_empty(), "{ran:?}");

@@ -117,7 +117,7 @@ fn an_echo_that_is_read_whole_is_right() {
 /// The story has the packets of sockets, and the test's last line replays the finding.
 #[test]
 fn a_finding_is_minimised_and_told() {
-    let text = echo::<false>("echo-told").outcome(walks(200)).expect_err("it is found");
+    let text = echo::<false>("echo-reported").outcome(walks(200)).expect_err("it is found");
     for part in [">7 SYN", "SYN ACK", "tcp 7>", "EXPLODE_REPLAY="] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -227,12 +227,12 @@ fn an_interval_continues_over_a_request() {
 fn a_request_on_a_crash_disk_is_refused() {
     let (said, _) = run(Own::Now, "record", "recovery");
     assert_eq!(signatures(&said), [""; 0]);
-    let told = said.messages.iter().find_map(|message| match message {
+    let reported = said.messages.iter().find_map(|message| match message {
         Message::Broken { kind, message, .. } => Some((*kind, message.clone())),
         _ => None,
     });
-    let (kind, told) = told.expect("it is broken");
-    assert_eq!(kind, BrokenKind::Component, "{told}");
-    assert!(told.starts_with("log: asked for crash checks ('recovering')"), "{told}");
-    assert!(told.contains("Asks::are_heard"), "{told}");
+    let (kind, reported) = reported.expect("it is broken");
+    assert_eq!(kind, BrokenKind::Component, "{reported}");
+    assert!(reported.starts_with("log: asked for crash checks ('recovering')"), "{reported}");
+    assert!(reported.contains("Asks::are_heard"), "{reported}");
 }

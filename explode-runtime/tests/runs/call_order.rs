@@ -269,12 +269,12 @@ fn finish_is_called_however_a_unit_ends() {
             assert!(said.findings().iter().all(|finding| finding.replayed), "{ends:?}");
             // The unit of the first mutate ends well, except for its finish.
             let expected: Vec<&str> = trouble.into_iter().chain(reason).collect();
-            let told = broken(&said);
+            let reported = broken(&said);
             assert!(
-                expected.iter().all(|why| told.iter().any(|told| told.contains(why))),
-                "{ends:?}: {told:?}"
+                expected.iter().all(|why| reported.iter().any(|reported| reported.contains(why))),
+                "{ends:?}: {reported:?}"
             );
-            assert_eq!(told.len(), expected.len(), "{ends:?}: {told:?}");
+            assert_eq!(reported.len(), expected.len(), "{ends:?}: {reported:?}");
         }
     }
 }

@@ -237,10 +237,10 @@ fn walks_draw_the_choices_of_a_component() {
 #[test]
 fn a_choice_among_no_options_is_broken() {
     let (said, _) = run("none", 1, None, StrategyName::Exhaust);
-    let told = said.messages.iter().find_map(|message| match message {
+    let reported = said.messages.iter().find_map(|message| match message {
         Message::Broken { message, .. } => Some(message.clone()),
         _ => None,
     });
-    let told = told.expect("it is broken");
-    assert!(told.contains("counter chooses 'write' among no options"), "{told}");
+    let reported = reported.expect("it is broken");
+    assert!(reported.contains("counter chooses 'write' among no options"), "{reported}");
 }

@@ -260,7 +260,7 @@ fn a_restore_that_takes_another_path_names_the_place() {
         Message::Broken { message, .. } => Some(message),
         _ => None,
     });
-    let message = broken.expect("it was told");
+    let message = broken.expect("it is reported");
     assert!(
         message.contains(
             "choice 0: recorded 3 options at explode-runtime/tests/runs/crash_checks.rs:"
@@ -300,10 +300,10 @@ fn a_violation_that_does_not_replay_is_no_finding() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Flaky))), &common::plan(1));
     let summary = said.summary();
     assert_eq!((&summary.findings, &summary.broken), (&0.into(), &1.into()));
-    let told = said.findings();
-    assert_eq!((told.len(), told[0].replayed), (1, false));
+    let noted = said.findings();
+    assert_eq!((noted.len(), noted[0].replayed), (1, false));
     assert!(
-        told[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")),
-        "{told:?}"
+        noted[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")),
+        "{noted:?}"
     );
 }

@@ -245,7 +245,8 @@ impl Checker for Fails {
         match cx.choose(3) {
             0 => Ok(()),
             1 => {
-                Err(Violation::new(Verdict::CheckFailed, "told", "the second way is wrong").into())
+                Err(Violation::new(Verdict::CheckFailed, "requested", "the second way is wrong")
+                    .into())
             }
             _ => panic!("the third way is not even implemented"),
         }
@@ -265,5 +266,5 @@ fn a_failing_mutate_is_a_finding_and_a_panic_is_not() {
     let findings = said.findings();
     assert_eq!(findings.len(), 1);
     assert_eq!((findings[0].epoch, findings[0].replayed), (None, true));
-    assert_eq!(findings[0].signature, "test/check-failed/told");
+    assert_eq!(findings[0].signature, "test/check-failed/requested");
 }

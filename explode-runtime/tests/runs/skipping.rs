@@ -38,13 +38,13 @@ fn without_skipping(summary: &Summary) -> Summary {
 }
 
 fn broken(said: &Said) -> Vec<&str> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for message in &said.messages {
         if let Message::Broken { message, .. } = message {
-            told.push(message.as_str());
+            reported.push(message.as_str());
         }
     }
-    told
+    reported
 }
 
 fn info(said: &Said) -> &RunInfo {

@@ -111,6 +111,6 @@ fn an_unregistered_policy_is_broken() {
     strategy.answers.clear();
     let said = common::run_by(Some(Box::new(strategy)), &common::registry(nothing), &plan);
     assert_eq!(said.summary().broken, 1.into());
-    let told = format!("{:?}", said.messages);
-    assert!(told.contains("unknown policy 'typed'"), "{told}");
+    let reported = format!("{:?}", said.messages);
+    assert!(reported.contains("unknown policy 'typed'"), "{reported}");
 }

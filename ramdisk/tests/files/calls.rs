@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn calls_of_different_effect_are_different_lines(one in plain(), other in plain()) {
         // The line does not contain the data, and a directory is synced by the same call as a file.
-        let told = |call: &FsCall| match call.clone() {
+        let reported = |call: &FsCall| match call.clone() {
             FsCall::Pwrite { path, offset, data, method } => {
                 FsCall::Pwrite { path, offset, data: vec![0; data.len()], method }
             }
@@ -102,7 +102,7 @@ proptest! {
             FsCall::FsyncDir { path } => FsCall::Fsync { path },
             call => call,
         };
-        prop_assert_eq!(one.to_string() == other.to_string(), told(&one) == told(&other));
+        prop_assert_eq!(one.to_string() == other.to_string(), reported(&one) == reported(&other));
     }
 
     /// A session leaves no file open, and a successful call has its effect.

@@ -23,7 +23,7 @@ static ssize_t trouble_write(struct file *file, const char __user *from, size_t 
 	else if (!strcmp(word, "bug"))
 		BUG();
 	else if (!strcmp(word, "warn"))
-		WARN(1, "as told\n");
+		WARN(1, "on request\n");
 	return len;
 }
 
