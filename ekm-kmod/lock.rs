@@ -49,8 +49,8 @@ impl<T> IrqLock<T> {
 #[cfg(not(CONFIG_SMP))]
 unsafe fn take(_: *mut bindings::raw_spinlock_t) -> usize {
     let flags;
-    // SAFETY: The kernel may disable interrupts (`native_save_fl`, `native_irq_disable`). The compiler
-    // moves no access to memory across the instructions, because they may access it as well.
+    // SAFETY: The kernel may disable interrupts (`native_save_fl`, `native_irq_disable`). The
+    // compiler moves no access to memory across the instructions, which may access it as well.
     unsafe { core::arch::asm!("pushfq", "pop {}", "cli", out(reg) flags) };
     flags
 }

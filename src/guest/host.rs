@@ -58,7 +58,8 @@ pub fn worker_spec(
 }
 
 /// Makes a kernel for several processors wait less for readers of RCU. A check on btrfs waits for
-/// them for a quarter of its time, one on an array for nearly half. Explode's own kernel never does.
+/// them for a quarter of its time, one on an array for nearly half. Explode's own kernel never
+/// waits for them.
 const EXPEDITED: &str = "rcupdate.rcu_expedited=1";
 
 /// Returns the argument of the kernel for stacks like this one. `None` for most.
