@@ -124,9 +124,9 @@ fn a_trace_that_cannot_be_written_is_reported_and_earlier_ones_are_whole() {
             let trace = mount.path("run/traces").join(name);
             explode(["replay", trace.to_str().unwrap()]).expect(1);
         }
-        let noted: Vec<_> =
+        let findings: Vec<_> =
             ran.json().into_iter().filter(|line| line["type"] == "finding").collect();
-        assert_eq!(noted.len(), room, "each is reported when it was replayed");
+        assert_eq!(findings.len(), room, "each is reported when it was replayed");
         let kept = std::fs::read_to_string(mount.path("run/run.jsonl")).unwrap();
         // The error that ends the run is on standard output alone.
         let last = ran.out.strip_prefix(&kept).unwrap();

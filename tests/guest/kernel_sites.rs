@@ -182,14 +182,14 @@ struct Counts {
 impl Checker for Counts {
     fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), CheckError> {
         let (before, others) = cx.without_faults(|_| counted());
-        let noted: io::Result<()> = fs::write(COUNTER, &self.word);
+        let written: io::Result<()> = fs::write(COUNTER, &self.word);
         if self.word == "many" {
             cx.check_crashes_now(self, &[])?;
         }
         let (count, others_now) = cx.without_faults(|_| counted());
-        let expected = before + u64::from(noted.is_ok() && self.word == "add");
+        let expected = before + u64::from(written.is_ok() && self.word == "add");
         if count != expected {
-            let message = format!("{noted:?}, and the counter is {count}, not {expected}");
+            let message = format!("{written:?}, and the counter is {count}, not {expected}");
             return Err(
                 Violation::new(Verdict::Corrupt, "failed-add-has-no-effect", message).into()
             );
@@ -243,8 +243,8 @@ fn found(cx: Cx<'_>) {
         let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
         assert_eq!((counted, summary.complete), (counts, true), "{fail}, {wrong}: {summary:?}");
         // A finding is reported when it is found, and again with its count.
-        let noted = |finding: &Finding| finding.signature == signature && finding.replayed;
-        assert!(findings.iter().all(noted), "{fail}, {wrong}: {findings:?}");
+        let is_expected = |finding: &Finding| finding.signature == signature && finding.replayed;
+        assert!(findings.iter().all(is_expected), "{fail}, {wrong}: {findings:?}");
         assert_eq!(
             findings.last().map_or(0, |finding| u64::try_from(&finding.count.0).unwrap()),
             times

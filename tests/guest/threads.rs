@@ -416,13 +416,13 @@ enum Ring {
 impl Component for Helper {
     fn mount(&mut self, _below: &Below<'_>) -> Result<(), StepError> {
         let (rings, bell) = sync_channel(8);
-        let (tell, reported) = sync_channel(1);
+        let (sender, receiver) = sync_channel(1);
         let answer = move || {
-            tell.send(gettid().as_raw() as u32).expect("somebody waits");
+            sender.send(gettid().as_raw() as u32).expect("somebody waits");
             answer(&bell);
         };
         thread::Builder::new().name("helper".to_owned()).spawn(answer).expect("there is room");
-        self.bell = Some(Rc::new(Bell { thread: reported.recv().expect("it says"), rings }));
+        self.bell = Some(Rc::new(Bell { thread: receiver.recv().expect("it says"), rings }));
         Ok(())
     }
 

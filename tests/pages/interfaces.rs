@@ -193,8 +193,8 @@ fn lines_about_traces_have_the_keys_of_the_page() {
         keys.insert("type".to_owned());
         assert_eq!(keys, keys_of(of_type(&lines, &kind)), "{kind}");
     }
-    let noted = of_type(&lines, "minimised");
-    let sizes = keys_of(noted.iter().filter_map(|line| line.get("after")));
+    let minimised = of_type(&lines, "minimised");
+    let sizes = keys_of(minimised.iter().filter_map(|line| line.get("after")));
     assert_eq!(sizes, names("`mutates`, `choices`, `kept`, `lost`, `pending`"));
     let promises = of_type(&lines, "story").into_iter().map(|line| &line["promise"]);
     let promises = keys_of(promises.filter(|promise| promise.is_object()));

@@ -119,7 +119,7 @@ fn broken(how: &str, depth: u32) -> Ran {
 }
 
 #[track_caller]
-fn noted(how: &str, depth: u32, expected: &[(&str, &str)]) {
+fn expect_findings(how: &str, depth: u32, expected: &[(&str, &str)]) {
     let ran = broken(how, depth);
     let found: Vec<_> =
         ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
@@ -135,7 +135,7 @@ fn nothing_is_reported_that_was_not_promised() {
 
 #[test]
 fn sizes() {
-    noted(
+    expect_findings(
         "empties /a",
         2,
         &[
@@ -146,7 +146,7 @@ fn sizes() {
         ],
     );
     // A rename that is not synced can leave both names. Then the truncated /b is also found as /a.
-    noted(
+    expect_findings(
         "cuts /b",
         2,
         &[
@@ -156,7 +156,7 @@ fn sizes() {
             ("lost/synced-by-sync", "/b has 8191 bytes, not 8192"),
         ],
     );
-    noted(
+    expect_findings(
         "lengthens /b",
         2,
         &[
@@ -171,22 +171,22 @@ fn sizes() {
 #[test]
 fn contents() {
     let zeroes = "/b has at byte 5120 zeroes, not \"b00001+00000010\\n\"";
-    noted(
+    expect_findings(
         "zeroes a sector of /b",
         2,
         &[("lost/synced-by-fsync", zeroes), ("lost/synced-by-sync", zeroes)],
     );
     let word =
         "/b has at byte 5120 \"\\x00\\x00\\x00\\x0001+00000010\\n\", not \"b00001+00000010\\n\"";
-    noted(
+    expect_findings(
         "zeroes a word of /b",
         2,
         &[("corrupt/synced-by-fsync", word), ("corrupt/synced-by-sync", word)],
     );
     let hole = format!("/a has at byte 8192 \"\\x01{}\", not zeroes", "\\x00".repeat(15));
-    noted("fills the hole of /a", 2, &[("corrupt/synced-by-fsync", &hole)]);
+    expect_findings("fills the hole of /a", 2, &[("corrupt/synced-by-fsync", &hole)]);
     let other = "/a has at byte 0 \"b00001+00000000\\n\", not \"a00001+00000000\\n\"";
-    noted(
+    expect_findings(
         "puts /b into /a",
         2,
         &[
@@ -196,7 +196,7 @@ fn contents() {
             ("corrupt/synced-by-sync", other),
         ],
     );
-    noted(
+    expect_findings(
         "puts the first /a back",
         2,
         &[
@@ -212,12 +212,12 @@ fn contents() {
 
 #[test]
 fn names() {
-    noted(
+    expect_findings(
         "removes /d/c",
         2,
         &[("lost/synced-by-sync", "/d/c is gone"), ("lost/synced-directory", "/d/c is gone")],
     );
-    noted(
+    expect_findings(
         "makes /a again",
         3,
         &[
@@ -228,7 +228,7 @@ fn names() {
             ("resurrected/synced-directory", "/a was taken away for good, and is there"),
         ],
     );
-    noted(
+    expect_findings(
         "makes /a a directory",
         2,
         &[
@@ -238,7 +238,7 @@ fn names() {
             ("corrupt/synced-directory", "/a is a directory"),
         ],
     );
-    noted(
+    expect_findings(
         "makes /d a file",
         2,
         &[("corrupt/synced-by-sync", "/d is a file"), ("corrupt/synced-directory", "/d is a file")],

@@ -77,9 +77,9 @@ fn each_lie_is_found_by_its_calls_alone() {
         };
         let (counted, twin) = found("none", calls);
         assert_eq!(twin, [""; 0], "{target} {calls}, without a lie");
-        let (_, noted) = found(lie, calls);
-        if counted != expected || noted != words {
-            wrong.push(format!("{target} {calls} {depth}, {lie}: {counted:?} {noted:?}"));
+        let (_, findings) = found(lie, calls);
+        if counted != expected || findings != words {
+            wrong.push(format!("{target} {calls} {depth}, {lie}: {counted:?} {findings:?}"));
         }
         // Only that group of calls finds the lie.
         let others = if calls.contains("contents") { "all" } else { "names" };

@@ -18,12 +18,12 @@ fn a_journal_keeps_moved_files_under_one_name() {
 #[test]
 fn a_move_in_two_writes_is_reported() {
     let found = run(&registry(), &plan(&registry(), "simfiles-moved+two-names", 2)).findings;
-    let noted: Vec<_> = found.into_iter().collect();
+    let findings: Vec<_> = found.into_iter().collect();
     let expected = [
         ("corrupt/moved-name", "one thing was moved, and both /x and /a/x are there"),
         ("lost/moved-name", "neither /a/x nor /x is there"),
     ];
-    assert_eq!(noted, expected.map(|(signature, text)| (signature.to_owned(), text.to_owned())));
+    assert_eq!(findings, expected.map(|(signature, text)| (signature.to_owned(), text.to_owned())));
 }
 
 /// A sync that lies is reported by the promise that it breaks.

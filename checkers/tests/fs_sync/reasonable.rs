@@ -50,7 +50,7 @@ fn all_topologies_are_counted_once() {
 }
 
 #[track_caller]
-fn noted(ran: &Ran, expected: &[(&str, &str)]) {
+fn expect_findings(ran: &Ran, expected: &[(&str, &str)]) {
     let found: Vec<_> =
         ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
     assert_eq!(found, expected);
@@ -62,18 +62,18 @@ fn lies_are_reported() {
         let registry = registry();
         run(&registry, &plan(&registry, &format!("simfiles-reasonable+{bug}"), 3))
     };
-    noted(
+    expect_findings(
         &run("sync-forgets-removals"),
         &[
             ("lost/flushed-name", "/b was forced, and is gone"),
             ("resurrected/deleted-name", "/a was deleted for good, and is there"),
         ],
     );
-    noted(&run("fsync-lies"), &[("lost/flushed-contents", "/a has 0 bytes, not 1000")]);
+    expect_findings(&run("fsync-lies"), &[("lost/flushed-contents", "/a has 0 bytes, not 1000")]);
     let not_at_once = "each name can be as it is, and not all at once: names of one file lead to \
                        two, names of two to one, or \
                        one is missing whose file is there by another";
-    noted(
+    expect_findings(
         &run("dirsync-lies"),
         &[
             ("corrupt/one-sequence", not_at_once),
@@ -93,8 +93,8 @@ fn a_file_is_forced_by_each_of_its_names() {
         plan.checker_options = plan.checker_options.with("dirs", 0_u64);
         run(&registry(), &plan)
     };
-    noted(&lying("none"), &[]);
-    noted(&lying("linked"), &[("lost/flushed-contents", "/b has 0 bytes, not 1000")]);
+    expect_findings(&lying("none"), &[]);
+    expect_findings(&lying("linked"), &[("lost/flushed-contents", "/b has 0 bytes, not 1000")]);
 }
 
 /// One file that a crash has left as two files under two names is reported if that is not allowed.
@@ -122,19 +122,22 @@ fn broken(how: &str, options: Options) -> Ran {
 #[test]
 fn repairs_that_break_files_are_reported() {
     let broken = |how| broken(how, Options::none().with("copies", false));
-    noted(&broken("nothing"), &[]);
+    expect_findings(&broken("nothing"), &[]);
     // Files in lost+found are not reported.
-    noted(
+    expect_findings(
         &broken("adds what nobody asked for"),
         &[("resurrected/created-name", "/other was never created, and is there")],
     );
-    noted(&broken("empties /a"), &[("lost/flushed-contents", "/a has 0 bytes, not 1000")]);
-    noted(&broken("makes /a a directory"), &[("corrupt/kind", "/a is a directory")]);
+    expect_findings(
+        &broken("empties /a"),
+        &[("lost/flushed-contents", "/a has 0 bytes, not 1000")],
+    );
+    expect_findings(&broken("makes /a a directory"), &[("corrupt/kind", "/a is a directory")]);
     let not_at_once = "each name can be as it is, and not all at once: names of one file lead to \
                        two, names of two to one, or \
                        one is missing whose file is there by another";
     // The file appears beside the renamed one, in its place, and after it was deleted.
-    noted(
+    expect_findings(
         &broken("makes /a again"),
         &[
             ("corrupt/one-sequence", not_at_once),
@@ -152,8 +155,8 @@ fn garbage_in_unsynced_contents_is_reported_unless_allowed() {
         broken("puts the first /a back", Options::none().with("unsynced", unsynced))
     };
     let unsynced = "/a has byte 97 at 0, which was never written there";
-    noted(&garbage("own"), &[("corrupt/unsynced-contents", unsynced)]);
-    noted(
+    expect_findings(&garbage("own"), &[("corrupt/unsynced-contents", unsynced)]);
+    expect_findings(
         &garbage("any"),
         &[("corrupt/flushed-contents", "/a has byte 97 at 0, and 0 was forced")],
     );

@@ -300,10 +300,10 @@ fn a_violation_that_does_not_replay_is_no_finding() {
     let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Flaky))), &common::plan(1));
     let summary = said.summary();
     assert_eq!((&summary.findings, &summary.broken), (&0.into(), &1.into()));
-    let noted = said.findings();
-    assert_eq!((noted.len(), noted[0].replayed), (1, false));
+    let findings = said.findings();
+    assert_eq!((findings.len(), findings[0].replayed), (1, false));
     assert!(
-        noted[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")),
-        "{noted:?}"
+        findings[0].not_replayed.as_ref().is_some_and(|why| why.contains("NotReproduced")),
+        "{findings:?}"
     );
 }
