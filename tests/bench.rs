@@ -98,6 +98,17 @@ fn walks_of_clusters_are_measured_beside_a_loop_by_hand() {
     assert!(number("replies") > 1.0 && number("by_hand_replies") > 1.0, "{raft}");
 }
 
+/// A sample can have equal disks, so a sample of 200 disks of rename-kv has fewer than 200.
+#[test]
+fn equal_disks_of_a_sample_are_replaced_by_more_of_the_request() {
+    let lines = bench("rename-kv --checks 200");
+    assert_eq!(lines[0]["disks"], json!(200));
+    // The number that a refusal recommends can be measured.
+    let ran = explode("bench journal-kv --checks 200".split_whitespace());
+    ran.refused(&["journal-kv, 5 mutates deep, has 200 disks", "use --checks 107 or a larger"]);
+    assert_eq!(bench("journal-kv --checks 107")[0]["disks"], json!(109));
+}
+
 #[test]
 fn text_output_has_rates() {
     let text = explode(["bench", "fs-sync", "--checks", "2"]).expect(0).out;

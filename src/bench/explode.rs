@@ -33,15 +33,20 @@ pub(super) struct Round {
 
 impl Crashes<'_> {
     /// Returns the images of the first `most` distinct disks, in the order in which a run checks
-    /// them.
-    pub fn images(&self, pipeline: &CrashPipeline<'_>, most: u64) -> Result<Vec<Image>, StepError> {
+    /// them. True is returned beside them if no sample has left out any disk.
+    pub fn images(
+        &self,
+        pipeline: &CrashPipeline<'_>,
+        most: u64,
+    ) -> Result<(Vec<Image>, bool), StepError> {
         let (mut images, mut seen) = (Vec::new(), SeenChecks::default());
-        pipeline.clone().candidates(self.stack.devices(), self.request, self.at, |candidate| {
+        let (devices, mut pipeline) = (self.stack.devices(), pipeline.clone());
+        let counts = pipeline.candidates(devices, self.request, self.at, |candidate| {
             if (images.len() as u64) < most && seen.insert(candidate.key) {
                 images.push(candidate.disk.image());
             }
         })?;
-        Ok(images)
+        Ok((images, counts.left_out == IntervalCounts::default().left_out))
     }
 
     /// Checks the first `most` distinct disks.

@@ -17,6 +17,7 @@ mod tracing;
 
 use std::time::Instant;
 
+use explode_ramdisk::Image;
 use explode_runtime::base::{BrokenKind, RunError, StepError, UsageError};
 use explode_runtime::check::CrashRequest;
 use explode_runtime::choose::{Answers, ChoicePoint};
@@ -34,6 +35,10 @@ pub use report::BenchReport;
 pub use restore::{RESTORE_MIB, RestoreCost, bench_restore};
 pub use tracing::{EkmCost, bench_tracing};
 
+/// The largest sample in which distinct disks are looked for. Disks of a sample can be equal, so a
+/// request may need a sample larger than the wanted number of disks.
+const LARGEST_SAMPLE: u64 = 4096;
+
 /// Measures a plan in a backend, by rounds of `disks` crash disks.
 ///
 /// # Errors
@@ -46,7 +51,7 @@ pub fn bench(
 ) -> Result<BenchReport, RunError> {
     let started = Instant::now();
     let mut plan = plan.clone();
-    // Enumerates no more disks than are checked: a sample of that size is enough.
+    // Enumerates no more disks than are checked, unless some of them are equal.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, backend)?;
     let mut strategy = plan.strategy()?;
@@ -88,6 +93,31 @@ struct Bencher {
     measured: Option<Result<Measured, StepError>>,
 }
 
+impl Bencher {
+    /// Returns the images of the wanted number of distinct disks, and a pipeline whose sample has
+    /// them. `None` if the request has fewer.
+    fn sample<'a>(
+        &mut self,
+        pipeline: &CrashPipeline<'a>,
+        crashes: &explode::Crashes<'_>,
+    ) -> Result<Option<(CrashPipeline<'a>, Vec<Image>)>, StepError> {
+        let mut sample = self.wanted;
+        loop {
+            let sampling = pipeline.clone().sampling(sample);
+            let (images, all) = crashes.images(&sampling, self.wanted)?;
+            let distinct = images.len() as u64;
+            if distinct == self.wanted {
+                return Ok(Some((sampling, images)));
+            }
+            self.most = self.most.max(distinct);
+            if all || sample >= LARGEST_SAMPLE {
+                return Ok(None);
+            }
+            sample = (sample + 1).next_power_of_two();
+        }
+    }
+}
+
 impl UnitHooks for Bencher {
     fn fallback(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.answers.as_mut().map_or(0, |answers| answers.answer(point))
@@ -104,14 +134,11 @@ impl UnitHooks for Bencher {
         let crashes = explode::Crashes { stack, request, at: (place.interval, so_far.choices) };
         // The copies below do not read the log, so this pipeline reads it.
         pipeline.follow(devices)?;
-        let images = crashes.images(pipeline, self.wanted)?;
-        if (images.len() as u64) < self.wanted {
-            self.most = self.most.max(images.len() as u64);
+        let Some((mut pipeline, images)) = self.sample(pipeline, &crashes)? else {
             pipeline.candidates(devices, request, crashes.at, |_| ())?;
             return Ok(());
-        }
+        };
         // The events before the request are followed once here, so that no round includes them.
-        let mut pipeline = pipeline.clone();
         if request.when == Instants::Now {
             pipeline.candidates(devices, request, crashes.at, |_| ())?;
         }

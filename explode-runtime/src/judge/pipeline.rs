@@ -20,7 +20,7 @@ use crate::choose::{Choice, choices_hash};
 use crate::crash::{Instants, IntervalCounts, SampleLimits, SampleSeed};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
 use crate::events::{self, hash_event, requested_name};
-use crate::plan::Plan;
+use crate::plan::{Plan, RunSettings};
 use crate::stack::Blueprint;
 use crate::writeset::{LogContradiction, WriteSet};
 
@@ -28,6 +28,8 @@ use crate::writeset::{LogContradiction, WriteSet};
 #[derive(Clone)]
 pub struct CrashPipeline<'a> {
     pub(super) judge: CrashStacks<'a>,
+    /// The sizes of samples. Each request has its own seed.
+    limits: SampleLimits,
     /// The possible contents of the disks after the events before `log`.
     pub(super) write_set: WriteSet,
     /// The events after those in the write set: those of the interval, if one has begun.
@@ -72,8 +74,10 @@ impl<'a> CrashPipeline<'a> {
         let write_set = WriteSet::new(base.clone(), plan.settings.rules);
         let judge = CrashStacks::new(blueprint, plan, backend);
         let soft = if plan.settings.soft { backend.soft_crashes(base) } else { None };
+        let RunSettings { limit, samples, .. } = plan.settings;
         CrashPipeline {
             judge,
+            limits: SampleLimits { limit, samples, seed: SampleSeed::default() },
             write_set,
             log: Vec::new(),
             log_hash,
@@ -97,15 +101,26 @@ impl<'a> CrashPipeline<'a> {
         CrashPipeline { judge: self.judge.of_host(host), ..self }
     }
 
+    /// Returns a pipeline that visits all disks of an instant if they are at most `disks`, and a
+    /// sample of that size otherwise.
+    #[must_use = "this returns the pipeline with larger samples"]
+    pub fn sampling(self, disks: u64) -> CrashPipeline<'a> {
+        CrashPipeline {
+            limits: SampleLimits { limit: disks, samples: disks, ..self.limits },
+            ..self
+        }
+    }
+
     /// Begins anew on `base`, the image of the unmounted system. The events from the beginning are
     /// kept.
     pub(crate) fn chop(&mut self, base: Image) {
-        let judge = self.judge;
+        let (judge, limits) = (self.judge, self.limits);
         let CrashStacks { blueprint, plan, backend, .. } = judge;
         let is_read = self.reader.is_some();
         let recorded = self.recorded.take().map(|_| RecordedLog::new(base.clone()));
         *self = CrashPipeline {
             judge,
+            limits,
             kept: self.kept.take(),
             recorded,
             ..CrashPipeline::new(blueprint, plan, backend, base)
@@ -274,7 +289,7 @@ impl<'a> CrashPipeline<'a> {
 
     fn opened<'s>(&'s mut self, request: &CrashRequest<'s>, seed: SampleSeed) -> OpenRequest<'s> {
         let settings = &self.judge.plan.settings;
-        let limits = SampleLimits { limit: settings.limit, samples: settings.samples, seed };
+        let limits = SampleLimits { seed, ..self.limits };
         // Without a check_key no two requests for crash checks are alike, because the checker may
         // remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &seed.interval.to_le_bytes()].concat();
