@@ -199,6 +199,10 @@ pub fn case(
     form: ScriptForm,
     bounds: SearchBounds,
 ) -> Result<Result<Reproduction, ScriptRefused>, RunError> {
+    // Nothing is built for a trace that is refused.
+    if let Err(refused) = explode_runtime::script::refuse(trace) {
+        return Ok(Err(refused));
+    }
     let plan = trace.plan();
     let workers = LocalWorkers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);

@@ -25,5 +25,5 @@ mod steps;
 mod words;
 mod xfstests;
 
-pub use reproduction::{Reproduction, ScriptForm, ScriptRefused, collect};
+pub use reproduction::{Reproduction, ScriptForm, ScriptRefused, collect, refuse};
 pub use xfstests::XfstestsCase;

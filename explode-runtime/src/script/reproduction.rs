@@ -74,7 +74,10 @@ pub enum ScriptForm {
 }
 
 /// Returns an error if the trace alone shows that no script is possible.
-fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
+///
+/// # Errors
+/// The reason. The system need not run to find it.
+pub fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
     let refuse = |why: &str| Err(ScriptRefused::Cannot(why.to_owned()));
     if trace.mode == Mode::Mem {
         return refuse("its system runs in process, without a kernel");
