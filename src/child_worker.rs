@@ -66,7 +66,7 @@ pub fn serve_page(registry: &Registry, page: &Path, root: Option<ProgramRoot>) -
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
         let diagnostics = OfWorker::new(Lines::StandardError);
-        serve(registry, &AllBackends, input, File::from(output), Some(&page), &diagnostics)
+        serve(registry, &AllBackends, input, &mut File::from(output), Some(&page), &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,

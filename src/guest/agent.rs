@@ -34,11 +34,11 @@ pub fn serve_port(
     }
     let served = || -> io::Result<()> {
         show_in_rootfs()?;
-        let output = OpenOptions::new().read(true).write(true).open(port)?;
+        let mut output = OpenOptions::new().read(true).write(true).open(port)?;
         let page = has_page.then(open_page).transpose()?;
         let diagnostics = OfWorker::new(Lines::Sent(Arc::default()));
         let input = output.try_clone()?.into();
-        serve(registry, &AllBackends, input, output, page.as_ref(), &diagnostics)
+        serve(registry, &AllBackends, input, &mut output, page.as_ref(), &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,

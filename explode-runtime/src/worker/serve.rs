@@ -27,6 +27,9 @@ use crate::worker::replay::replay_from;
 /// are announced on the page, or on the stream if there is no page. Spans and log lines come from
 /// `diagnostics`, if the supervisor requests them.
 ///
+/// No parameter is generic, so this crate has all code that encodes messages. A caller's crate is
+/// not optimised in the profile dev, and an emulated guest would spend seconds on a long message.
+///
 /// # Errors
 /// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an
 /// error.
@@ -34,7 +37,7 @@ pub fn serve(
     registry: &Registry,
     backends: &dyn Backends,
     input: OwnedFd,
-    output: impl Write,
+    output: &mut dyn Write,
     page: Option<&StepPage>,
     diagnostics: &dyn Diagnostics,
 ) -> io::Result<()> {
@@ -44,15 +47,15 @@ pub fn serve(
     Server { registry, backends, wire, backend: None }.serve()
 }
 
-struct Server<'a, W> {
+struct Server<'a> {
     registry: &'a Registry,
     backends: &'a dyn Backends,
-    wire: SupervisorLink<'a, W>,
+    wire: SupervisorLink<'a>,
     /// The backend of all orders. EKM serves one user at a time, and existing disks are used again.
     backend: Option<Rc<dyn Backend>>,
 }
 
-impl<W: Write> Server<'_, W> {
+impl Server<'_> {
     fn serve(&mut self) -> io::Result<()> {
         self.wire.send(&FromWorker::Ready(env!("CARGO_PKG_VERSION").to_owned()))?;
         let mut next = self.wire.receive()?;
@@ -163,10 +166,10 @@ impl Observing<'_> {
 }
 
 /// The connection to the supervisor. It is the listener of a unit.
-struct SupervisorLink<'a, W> {
+struct SupervisorLink<'a> {
     input: OwnedFd,
     reader: FrameReader,
-    output: W,
+    output: &'a mut dyn Write,
     page: Option<&'a StepPage>,
     observing: Observing<'a>,
     stop: bool,
@@ -174,7 +177,7 @@ struct SupervisorLink<'a, W> {
     failed: Option<io::Error>,
 }
 
-impl<W: Write> SupervisorLink<'_, W> {
+impl SupervisorLink<'_> {
     fn send(&mut self, message: &FromWorker) -> io::Result<()> {
         self.output.write_all(&encode(message)?)?;
         self.output.flush()
@@ -252,7 +255,7 @@ impl<W: Write> SupervisorLink<'_, W> {
     }
 }
 
-impl<W: Write> UnitListener for SupervisorLink<'_, W> {
+impl UnitListener for SupervisorLink<'_> {
     fn next_walk(&mut self) {
         self.notify(&FromWorker::NextWalk);
     }
@@ -284,7 +287,7 @@ impl<W: Write> UnitListener for SupervisorLink<'_, W> {
     }
 }
 
-impl<W: Write> ProbeChannel for SupervisorLink<'_, W> {
+impl ProbeChannel for SupervisorLink<'_> {
     fn before(&mut self, step: WorkerStep) {
         UnitListener::next_step(self, step, 0);
     }

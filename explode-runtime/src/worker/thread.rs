@@ -44,10 +44,10 @@ pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Transport>, RunError>
     Ok(Box::new(started().map_err(failed)?))
 }
 
-fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
+fn serve_on(registry: &Registry, mut stream: UnixStream, page: &File) -> io::Result<()> {
     let page = StepPage::map(page)?;
     let input = OwnedFd::from(stream.try_clone()?);
-    serve(registry, &InProcess, input, stream, Some(&page), &NoDiagnostics)
+    serve(registry, &InProcess, input, &mut stream, Some(&page), &NoDiagnostics)
 }
 
 /// The thread of a worker, as the supervisor sees it.
