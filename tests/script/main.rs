@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use bugs::{Disk, Fate};
-use common::{explode_in, file, files, guest, ran};
+use common::{explode_in, file, files, guest, program, ran};
 use guests::{Said, dealt, plain, workshop};
 
 /// The folder of the kept findings.
@@ -296,9 +296,13 @@ fn a_script_and_a_test_of_the_suite_are_written() {
 
 #[test]
 fn traces_beyond_scripts_are_refused() {
+    // Nothing is built for them: the cache is empty and stays empty.
+    let cache = tempfile::tempdir().unwrap();
     let refused = |trace: &str, words: &[&str]| {
         for form in ["sh", "xfstests"] {
-            explode_in(Path::new(BUGS), ["show", trace, "--as", form]).refused(words);
+            let mut show = Command::new(program());
+            show.current_dir(BUGS).env("XDG_CACHE_HOME", cache.path());
+            ran(show.args(["show", trace, "--as", form])).refused(words);
         }
     };
     for (trace, fate) in bugs::fates() {
@@ -306,6 +310,7 @@ fn traces_beyond_scripts_are_refused() {
             refused(&format!("{trace}.json"), &[why]);
         }
     }
+    assert_eq!(files(cache.path()), [""; 0]);
     let folder = tempfile::tempdir().unwrap();
     // A trace of a run in process.
     explode_in(folder.path(), ["run", "simfiles+fsync-lies", "--out", "run"]).expect(1);

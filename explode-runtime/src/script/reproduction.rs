@@ -9,7 +9,7 @@ use crate::events::LoggedAction;
 use crate::explain::{
     DiskTry, LocatedFailure, Location, ProbeSession, SearchBounds, SearchResult, locate, look,
 };
-use crate::stack::ShellFileSystem;
+use crate::stack::{ShellFileSystem, no_shell_form};
 use crate::trace::Trace;
 use crate::verdict::{ShellDemand, Verdict, Violation};
 use crate::worker::probe::{CitedPromise, CrashMoment, ProbeAnswers, StoppedAt};
@@ -94,7 +94,14 @@ pub fn refuse(trace: &Trace) -> Result<(), ScriptRefused> {
         }
         Some(_) => {}
     }
-    trace.choices.iter().find_map(beyond).map_or(Ok(()), |why| refuse(&why))
+    if let Some(why) = trace.choices.iter().find_map(beyond) {
+        return refuse(&why);
+    }
+    let names: Vec<&str> = trace.stack.0.iter().map(|layer| layer.name.as_str()).collect();
+    match names[..] {
+        [_disk, _file_system] => Ok(()),
+        _ => refuse(&no_shell_form(&names)),
+    }
 }
 
 /// Describes an effect of a choice that no command can cause. `None` if the commands and the

@@ -29,3 +29,8 @@ pub struct ShellFileSystem {
     /// the program's output, means an error regardless of the exit code.
     pub strict: Option<(String, Option<String>)>,
 }
+
+/// Returns the reason why a stack of these layers has no shell equivalent, bottom first.
+pub(crate) fn no_shell_form(layers: &[&str]) -> String {
+    format!("its stack is {}, and not a file system of the kernel on one disk", layers.join(", "))
+}

@@ -8,7 +8,7 @@ use explode_ramdisk::Image;
 use itertools::Itertools as _;
 
 use super::abilities::BaselineCheck;
-use super::as_shell::{ShellFileSystem, ShellLayer};
+use super::as_shell::{ShellFileSystem, ShellLayer, no_shell_form};
 use super::blueprint::PlannedLayer;
 use super::component::Surface;
 use super::promises::promised;
@@ -228,10 +228,7 @@ impl Stack {
             _ => {
                 let names: Vec<&str> =
                     self.levels.iter().map(|level| level.plan.name.as_str()).collect();
-                Err(format!(
-                    "its stack is {}, and not a file system of the kernel on one disk",
-                    names.join(", ")
-                ))
+                Err(no_shell_form(&names))
             }
         }
     }

@@ -21,6 +21,7 @@ mod spec;
 mod stack;
 
 pub use abilities::{Abilities, AsShell, Baseline, BaselineCheck, Inspect, WriteOut};
+pub(crate) use as_shell::no_shell_form;
 pub use as_shell::{ShellFileSystem, ShellLayer};
 pub use asks::Asks;
 pub use blueprint::Blueprint;

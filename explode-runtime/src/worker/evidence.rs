@@ -77,8 +77,8 @@ fn changes(before: &Disk, after: &Disk) -> Vec<ChangedBlock> {
         .collect()
 }
 
-/// The [`DiskContents`] in a message. Each byte would be a number of JSON otherwise, which takes an
-/// emulated guest ten seconds for the 2 MiB of an empty XFS.
+/// The [`DiskContents`] in a message. JSON would otherwise have a number for each byte, which an
+/// emulated guest takes seconds to write.
 #[derive(Clone, Serialize, Deserialize)]
 struct PackedContents {
     pristine: PackedBlocks,
