@@ -6,7 +6,7 @@ use crate::fs::model::{Group, Groups};
 use crate::fs::topology::{BLOCK, TopologyCall};
 
 /// The files that are there before the first call that is checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
     /// No files, or those that the stack begins with.
     AsMade,
@@ -24,7 +24,7 @@ pub enum Start {
 
 /// A tree that is made before the first call of a workload. No two nodes of a tree are symmetric,
 /// so no two workloads are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartTree {
     /// An empty directory, and another one with a file of one block.
     Small,
@@ -84,6 +84,14 @@ impl Start {
 
     pub fn is_remounted(self) -> bool {
         matches!(self, Start::Committed { remounted: true, .. })
+    }
+
+    /// Returns the same start without a second mount.
+    pub fn before_remount(self) -> Start {
+        match self {
+            Start::AsMade => Start::AsMade,
+            Start::Committed { tree, open, .. } => Start::committed(tree, false, open),
+        }
     }
 
     pub fn is_open(self) -> bool {

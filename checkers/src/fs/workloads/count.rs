@@ -23,6 +23,14 @@ pub struct ModelFiles {
 impl ModelFiles {
     /// Returns the files after a call that has succeeded.
     pub fn after(&self, call: &TopologyCall) -> ModelFiles {
+        let mut next = self.with(call);
+        next.free.follow(&self.fs, &next.fs);
+        next
+    }
+
+    /// Returns the files after a call, but still with the free names before it. They only matter if
+    /// another call follows.
+    fn with(&self, call: &TopologyCall) -> ModelFiles {
         let mut next = self.clone();
         next.writes += u32::from(call.writes());
         for call in call.calls(&call.bytes(&self.fs, next.writes)) {
@@ -30,7 +38,6 @@ impl ModelFiles {
             next.open.follow(&call);
         }
         next.fs.nameless_mut().clear();
-        next.free.follow(&self.fs, &next.fs);
         next
     }
 }
@@ -65,7 +72,7 @@ impl Counter {
         let mut all = 0;
         for call in alphabet.calls(&files.fs, start, &files.open, &limits, &new) {
             self.left = self.left.checked_sub(1)?;
-            let next = files.after(&call);
+            let next = if calls > 1 { files.after(&call) } else { files.with(&call) };
             let forcings = alphabet.forcings(&call, &files.fs, &next.fs, &next.open).len() as u128;
             let below = if calls > 1 { self.count(&next, calls - 1)? } else { 1 };
             all += forcings * below;

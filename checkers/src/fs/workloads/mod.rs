@@ -529,11 +529,17 @@ impl Tallies for Workloads {
 
 impl Forecast for Workloads {
     fn mutates(&self, depth: u32) -> Vec<ExactCount> {
-        let mut counters: Vec<(Counter, ModelFiles)> =
-            self.starts.iter().map(|start| self.counter(*start, MOST_COUNTED)).collect();
+        // A tree that is mounted again has the same workloads, so they are counted once.
+        let starts = self.starts.iter().map(|start| start.before_remount()).counts();
+        let mut counters: Vec<_> = starts
+            .into_iter()
+            .map(|(start, times)| (self.counter(start, MOST_COUNTED), times as u128))
+            .collect();
         let mut all = vec![ExactCount::from(self.starts.len() as u64)];
         for calls in 1..depth {
-            let counts = counters.iter_mut().map(|(counter, files)| counter.count(files, calls));
+            let counts = counters
+                .iter_mut()
+                .map(|((counter, files), times)| Some(counter.count(files, calls)? * *times));
             let Some(count) = counts.sum::<Option<u128>>() else { break };
             let count = count * (self.time.len() as u128).pow(calls);
             all.push(ExactCount(count.into()));

@@ -36,6 +36,8 @@ fn the_numbers_of_workloads_are_those_of_the_page() {
     };
     let core = [[8, 252], [105, 12_898], [108, 13_582], [258, 66_134], [261, 68_114]];
     assert_eq!(counts("core", 1..=2), core);
+    let again = Start::committed(StartTree::Large, true, true);
+    assert_eq!([1, 2].map(|calls| count("core", again, calls)), core[4]);
     let small = [[442, 230_742], [413, 194_450]];
     let large = [[1_628, 2_647_390], [1_584, 2_501_544]];
     let full = [[[20, 1_964]], [small[0]], [small[1]], [large[0]], [large[1]]].concat();
