@@ -115,7 +115,7 @@ pub struct StackArgs {
     /// The place of the run. Default: in process if the whole stack can, otherwise in a guest.
     #[arg(long = "in", value_enum)]
     pub mode: Option<ModeArg>,
-    /// Set an option of a component of the stack.
+    /// Set an option of a component of the stack, or of the checker.
     #[arg(long, value_name = "COMPONENT.KEY=VALUE")]
     pub set: Vec<String>,
 }

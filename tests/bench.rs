@@ -76,6 +76,23 @@ fn each_value_is_measured_on_each_target_with_the_component() {
     );
 }
 
+#[test]
+fn options_of_the_checker_are_set_as_in_a_run() {
+    let args = "fs-workloads --stack simfiles --checks 2";
+    let lines = bench(&format!("{args} --each fs-workloads.start=empty,mounted"));
+    let sets: Vec<&Value> = lines.iter().map(|line| &line["set"]).collect();
+    assert_eq!(
+        sets,
+        [&json!(["fs-workloads.start=empty"]), &json!(["fs-workloads.start=mounted"])]
+    );
+    let refused = |option: &str, words: &[&str]| {
+        let args = format!("bench {args} --set {option}");
+        explode(args.split_whitespace()).refused(words);
+    };
+    refused("fs-workloads.start=full", &["unknown start setting 'full'"]);
+    refused("fs-workloads.begin=empty", &["unknown option of fs-workloads 'begin'"]);
+}
+
 /// `cluster` stands for the clusters without seeded bugs. Only raft has a loop by hand.
 #[test]
 fn walks_of_clusters_are_measured_beside_a_loop_by_hand() {

@@ -21,13 +21,8 @@ pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
     once(of_file)?;
     once(own)?;
     for setting in settings {
-        let of_checker = setting.layer == plan.checker && !plan.has_command_checker();
-        if !setting.apply(&mut plan.stack) {
-            if !of_checker {
-                return Err(setting.unknown([&plan.stack]));
-            }
-            plan.checker_options =
-                std::mem::take(&mut plan.checker_options).with(setting.key, setting.value());
+        if !setting.apply(&mut plan) {
+            return Err(setting.unknown([&plan.stack]));
         }
     }
     Ok(plan)
@@ -116,14 +111,20 @@ impl<'a> Setting<'a> {
         self.value.split(',').map(move |value| Setting { value, ..self })
     }
 
-    /// Sets the option in the layer of its name. Returns false if the stack has no such layer.
-    pub fn apply(&self, stack: &mut StackSpec) -> bool {
-        let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else {
+    /// Sets the option of the layer of this name, or of the checker. Returns false if the plan has
+    /// neither.
+    pub fn apply(&self, plan: &mut Plan) -> bool {
+        let of_checker = self.layer == plan.checker && !plan.has_command_checker();
+        if let Some(found) = plan.stack.0.iter_mut().find(|layer| layer.name == self.layer) {
+            let command = found.has_commands() && KEYS.contains(&self.key);
+            let value = if command { self.value.into() } else { self.value() };
+            found.options = std::mem::take(&mut found.options).with(self.key, value);
+        } else if of_checker {
+            let options = std::mem::take(&mut plan.checker_options);
+            plan.checker_options = options.with(self.key, self.value());
+        } else {
             return false;
-        };
-        let command = found.has_commands() && KEYS.contains(&self.key);
-        let value = if command { self.value.into() } else { self.value() };
-        found.options = std::mem::take(&mut found.options).with(self.key, value);
+        }
         true
     }
 

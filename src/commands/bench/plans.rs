@@ -91,7 +91,8 @@ fn of_file(registry: &Registry, target: &str, args: &BenchArgs) -> Result<Plan, 
     run::plan(registry, &run)
 }
 
-/// Returns each variant that has the component once per setting, and the other variants unchanged.
+/// Returns each variant that has the component or the checker once per setting, and the other
+/// variants unchanged.
 fn spread(variants: Vec<Variant>, settings: &[Setting<'_>]) -> Result<Vec<Variant>, UsageError> {
     let mut all = Vec::new();
     let mut found = false;
@@ -99,7 +100,7 @@ fn spread(variants: Vec<Variant>, settings: &[Setting<'_>]) -> Result<Vec<Varian
         let before = all.len();
         for setting in settings {
             let (mut plan, mut set) = (plan.clone(), set.clone());
-            if setting.apply(&mut plan.stack) {
+            if setting.apply(&mut plan) {
                 set.push(setting.to_string());
                 all.push(Variant { plan, set });
             }
