@@ -65,8 +65,8 @@ impl Backend for KernelBackend {
     fn settle(&self, threads: &[(&str, u32)]) -> Result<(), StepError> {
         let takes_turns = self.0.takes_turns();
         if takes_turns {
-            scheduling::threads_take_turns().map_err(|error| {
-                StepError::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)
+            self.0.turn_takers().update().map_err(|error| {
+                StepError::new(format!("threads cannot take turns: {error}")).blame(Blame::Tool)
             })?;
             write_back::keep_shares_above()
                 .map_err(|error| StepError::new(error.to_string()).blame(Blame::Tool))?;

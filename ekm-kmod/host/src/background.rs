@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use super::scheduling;
+use super::scheduling::{self, TurnTakers};
 use explode_runtime::base::{Blame, StepError};
 
 /// A file of which each change wakes the flusher of every device
@@ -31,9 +31,9 @@ const LOOK: Duration = Duration::from_micros(200);
 
 /// Makes the flushers of all devices write back dirty data (`WB_SYNC_NONE`). The caller waits
 /// with a lower priority than the tasks that take turns.
-pub(crate) fn write_back() -> Result<(), StepError> {
+pub(crate) fn write_back(takers: &TurnTakers) -> Result<(), StepError> {
     let began = Instant::now();
-    scheduling::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
+    takers.update().map_err(|error| tool("threads cannot take turns", &error))?;
     for _ in 0..ROUNDS {
         if states()? & HAS_DIRTY == 0 {
             break;

@@ -77,7 +77,7 @@ impl KernelDisks {
     /// # Errors
     /// The flusher does not end.
     pub fn write_back(&self) -> Result<(), StepError> {
-        background::write_back()
+        background::write_back(self.0.machine.turn_takers())
     }
 
     /// Reclaims memory from all clean caches.

@@ -24,6 +24,7 @@ use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
+use super::scheduling::TurnTakers;
 use super::side_disks::{SideDisks, is_of_request};
 use super::tasks::EventTasks;
 use super::write_back;
@@ -50,6 +51,7 @@ pub struct KernelMachine {
     passed: Cell<u64>,
     /// True if the tasks take turns. The run then has the machine for itself.
     turns: bool,
+    turn_takers: TurnTakers,
     /// The disks to remove from the kernel. `None` in a guest, which is thrown away.
     left: Option<RefCell<Leftovers>>,
     /// The packages of the machine's programs.
@@ -102,6 +104,7 @@ impl KernelMachine {
             requests: Requests::default(),
             passed: Cell::new(0),
             turns,
+            turn_takers: TurnTakers::default(),
             left,
             packages,
             folders: RefCell::default(),
@@ -112,6 +115,11 @@ impl KernelMachine {
     /// Returns true if the tasks take turns.
     pub(crate) fn takes_turns(&self) -> bool {
         self.turns
+    }
+
+    /// Returns the threads of the kernel that take turns.
+    pub(crate) fn turn_takers(&self) -> &TurnTakers {
+        &self.turn_takers
     }
 
     /// Returns the packages of the machine's programs.

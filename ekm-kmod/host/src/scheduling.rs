@@ -6,6 +6,7 @@
 //! same path would then not always give the same events.
 
 use explode_runtime::devices::task_exists;
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
@@ -27,6 +28,9 @@ pub(crate) const CHOSEN: i32 = 3;
 
 /// The folder of the kernel's deadline servers of ordinary tasks, with one folder per processor.
 const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
+
+/// The file with the number of tasks that can run, and the number of the last task.
+const LOAD: &str = "/proc/loadavg";
 
 /// Makes the calling thread and its later children take turns.
 ///
@@ -60,24 +64,48 @@ fn has_servers() -> io::Result<bool> {
     Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("fair_server_init")))
 }
 
-/// Makes the existing threads of the kernel take turns. New threads of the kernel do not.
-///
-/// # Errors
-/// The process is not root.
-pub(crate) fn threads_take_turns() -> io::Result<()> {
-    for entry in fs::read_dir("/proc")? {
-        let pid = entry?.file_name().to_str().and_then(|name| name.parse().ok());
-        // SAFETY: a plain number.
-        let Some(pid) = pid.filter(|pid| unsafe { sched_getscheduler(*pid) } == SCHED_OTHER) else {
-            continue;
-        };
-        if is_late(pid) {
-            continue;
+/// The threads of the kernel that take turns.
+#[derive(Debug, Default)]
+pub(crate) struct TurnTakers {
+    /// All threads up to this number take turns. `None` before the first look.
+    seen: Cell<Option<i32>>,
+}
+
+impl TurnTakers {
+    /// Makes the existing threads of the kernel take turns. New threads of the kernel do not. Looks
+    /// only at those with a higher number than at the last time, because to list all of them in
+    /// `/proc` takes a millisecond of an emulated guest.
+    ///
+    /// # Errors
+    /// The process is not root, or `/proc` cannot be read.
+    pub fn update(&self) -> io::Result<()> {
+        let last = last_number()?;
+        match self.seen.replace(Some(last)) {
+            Some(seen) if seen <= last => (seen + 1..=last).try_for_each(takes_turns),
+            // The first time, or the numbers have begun again.
+            _ => fs::read_dir("/proc")?.try_for_each(|entry| {
+                let number = entry?.file_name().to_str().and_then(|name| name.parse().ok());
+                number.map_or(Ok(()), takes_turns)
+            }),
         }
-        let set = set_priority(pid, TURNS);
-        set.or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
     }
-    Ok(())
+}
+
+/// Returns the number of the last task that was created (proc(5), loadavg).
+fn last_number() -> io::Result<i32> {
+    let text = fs::read_to_string(LOAD)?;
+    let last = text.trim_ascii_end().rsplit(' ').next().and_then(|word| word.parse().ok());
+    last.ok_or_else(|| io::Error::other(format!("{LOAD} has no number of a task: {text}")))
+}
+
+/// Makes an ordinary task take turns. A number without a task is skipped.
+fn takes_turns(pid: i32) -> io::Result<()> {
+    // SAFETY: a plain number.
+    if unsafe { sched_getscheduler(pid) } != SCHED_OTHER || is_late(pid) {
+        return Ok(());
+    }
+    let set = set_priority(pid, TURNS);
+    set.or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })
 }
 
 /// Returns true for the thread that runs only when all others wait. It never takes turns.
@@ -146,7 +174,7 @@ pub fn yield_to_others() -> io::Result<()> {
 /// always can, or without such a count. Needs one processor and tasks that take turns.
 fn others_finish() -> bool {
     const LOOKS: u32 = 1000;
-    let Ok(load) = File::open("/proc/loadavg") else { return false };
+    let Ok(load) = File::open(LOAD) else { return false };
     for _ in 0..LOOKS {
         match running(&load) {
             Some(1) => return true,
