@@ -91,11 +91,16 @@ impl TurnTakers {
     }
 }
 
-/// Returns the number of the last task that was created (proc(5), loadavg).
+/// Returns the number of the last task that was created.
 fn last_number() -> io::Result<i32> {
     let text = fs::read_to_string(LOAD)?;
-    let last = text.trim_ascii_end().rsplit(' ').next().and_then(|word| word.parse().ok());
-    last.ok_or_else(|| io::Error::other(format!("{LOAD} has no number of a task: {text}")))
+    last_in(&text)
+        .ok_or_else(|| io::Error::other(format!("{LOAD} has no number of a task: {text}")))
+}
+
+/// Returns the last number of this text of `/proc/loadavg` (proc(5)).
+fn last_in(text: &str) -> Option<i32> {
+    text.trim_ascii_end().rsplit(' ').next()?.parse().ok()
 }
 
 /// Makes an ordinary task take turns. A number without a task is skipped.
@@ -199,5 +204,17 @@ fn schedule(pid: i32, policy: i32, priority: i32) -> io::Result<()> {
     match unsafe { sched_setscheduler(pid, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_task_has_the_last_number() {
+        assert_eq!(last_in("0.00 0.01 0.05 1/80 1234\n"), Some(1234));
+        assert_eq!(last_in("0.00 0.01 0.05 1/80\n"), None);
+        assert!(last_number().is_ok_and(|number| number > 0));
     }
 }
