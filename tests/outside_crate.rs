@@ -262,7 +262,7 @@ fn a_component_of_shell_commands_in_a_guest() {
     assert!(out.contains(" 0 findings; "), "{out}");
 
     let bug = stack.replace(" && sync {path}\"", "\"");
-    assert!(bug.len() < stack.len() && COMPONENT_PAGE.contains("Take out `&& sync {path}`"));
+    assert!(bug.len() < stack.len() && COMPONENT_PAGE.contains("the last `&& sync {path}`"));
     fs::write(folder.path().join("counter.toml"), bug).unwrap();
     let out = explode_in(folder.path(), ["run", "counter.toml"]).expect(1).out;
     assert!(out.contains(shown(COMPONENT_PAGE)[0]), "{out}");
