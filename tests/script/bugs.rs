@@ -37,7 +37,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All traces, by folder and file.
-const FATES: [(&str, Fate); 80] = [
+const FATES: [(&str, Fate); 81] = [
     (
         "btrfs-raid1-stale/trace",
         Refused(
@@ -99,6 +99,10 @@ const FATES: [(&str, Fate); 80] = [
     (
         "f2fs-fsync-new-xattr/trace",
         Shows(&["not everything can be read: getfattr: /b/a: Structure needs cleaning"]),
+    ),
+    (
+        "f2fs-fsync-size/trace",
+        ShowsWhole(&["/a/a has 1000 bytes, not 4096", "/b/b has 1000 bytes, not 4096"]),
     ),
     (
         "f2fs-fsync-two-names/dsync",
