@@ -62,7 +62,7 @@ fn a_journal_closes_the_write_hole() {
 fn systems_on_arrays_are_as_on_one_disk() {
     for (on_array, on_disk, crash_disks) in [
         ("journal-kv-mirror", "journal-kv", [9686, 466]),
-        ("toyfs-parity", "toyfs --crash-depth 0", [170, 100]),
+        ("toyfs-parity", "toyfs --crash-depth 0", [236, 134]),
     ] {
         let [there, here] = [on_array, on_disk].map(|args| run(&format!("{args} --depth 2"), 0));
         let driven = ["states", "operations", "choices", "findings", "broken"];

@@ -97,7 +97,7 @@ fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<
     file(folder, &name, text);
     let args = format!(
         "run fs-reasonable --stack {name} --depth 5 --strategy random --states 60 --crash-depth 0 \
-         --format jsonl \
+         --format jsonl --set fs-reasonable.start=empty \
          --set fs-reasonable.far=4096 --set fs-reasonable.files=1 --set fs-reasonable.dirs=0"
     );
     let lines = explode_in(folder, args.split_whitespace()).expect(code).json();

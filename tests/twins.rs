@@ -168,7 +168,7 @@ fn the_file_system_has_its_events() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
     meets(
         "toyfs",
-        1165,
+        1485,
         &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(),
         2,
     );
@@ -180,7 +180,7 @@ fn the_file_system_with_versions_has_its_events() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
     meets(
         "toyfs-versions",
-        1165,
+        1485,
         &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(),
         2,
     );
@@ -190,7 +190,7 @@ fn the_file_system_with_versions_has_its_events() {
 /// name: `/a` created (two), renamed (two), and `/d`.
 #[test]
 fn the_file_system_without_a_journal_has_its_events() {
-    meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
+    meets("toyfs-in-place", 1485, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
 
 /// The arrays pass each write on at once and cache nothing.

@@ -20,20 +20,20 @@ struct Explored {
 }
 
 const EXPLORED: [Explored; 12] = [
-    clean("littlefs-consistent", [398, 46_151, 22_964, 1099]),
-    clean("littlefs-cached", [398, 7277, 7391, 75]),
-    clean("littlefs-sync", [1165, 990, 675, 0]),
-    clean("fatfs-flushed", [1333, 113, 39, 0]),
+    clean("littlefs-consistent", [1088, 120_199, 58_805, 3893]),
+    clean("littlefs-cached", [1088, 18_645, 18_333, 249]),
+    clean("littlefs-sync", [1485, 1308, 832, 0]),
+    clean("fatfs-flushed", [1653, 213, 81, 0]),
     clean("ekv-whole", [781, 29_108, 10_664, 0]),
     clean("sequential-storage-fetch", [156, 9525, 4605, 1]),
-    Explored { by_design: 13_315, ..clean("fatfs", [80, 60_389, 34_693, 0]) },
+    Explored { by_design: 18_343, ..clean("fatfs", [198, 73_797, 42_321, 0]) },
     Explored {
         findings: &["fs-atomic/corrupt/atomic-call"],
-        ..clean("littlefs", [381, 45_273, 22_528, 0])
+        ..clean("littlefs", [929, 106_247, 52_048, 0])
     },
     Explored {
         findings: &["fs-atomic/corrupt/atomic-call"],
-        ..clean("littlefs-cached-erase", [377, 63_533, 8175, 224])
+        ..clean("littlefs-cached-erase", [1007, 154_129, 19_920, 1089])
     },
     Explored { findings: &["kv-commits/mount-failed/intact"], ..clean("ekv", [5, 2524, 1228, 0]) },
     Explored {
@@ -140,6 +140,7 @@ fn the_canaries_are_found() {
                 "fs-atomic/corrupt/atomic-call",
                 "fs-atomic/lost/durable-call",
                 "fs-atomic/mount-failed/intact",
+                "fs-atomic/resurrected/durable-call",
             ],
         ),
         (
@@ -149,9 +150,18 @@ fn the_canaries_are_found() {
                 "fs-atomic/corrupt/intact",
                 "fs-atomic/lost/durable-call",
                 "fs-atomic/mount-failed/intact",
+                "fs-atomic/resurrected/durable-call",
             ],
         ),
-        ("fatfs+flush-lies", &["fs-sync/corrupt/synced-by-sync", "fs-sync/lost/synced-by-sync"]),
+        (
+            "fatfs+flush-lies",
+            &[
+                "fs-sync/corrupt/synced-by-sync",
+                "fs-sync/lost/synced-by-fdatasync",
+                "fs-sync/lost/synced-by-fsync",
+                "fs-sync/lost/synced-by-sync",
+            ],
+        ),
         ("ekv+flush-lies", &["kv-commits/lost/durable", "kv-commits/mount-failed/intact"]),
         ("sequential-storage+flush-lies", &["kv-commits/lost/durable"]),
     ];

@@ -17,7 +17,7 @@ use explode_runtime::worker::{
     InThreadWorkers, StartError, UnitListener, UnitOrder, UnitResult, WorkerStarted, Workers,
 };
 
-use crate::cases::{Cx, is_clean};
+use crate::cases::{Cx, is_clean, without_files};
 use crate::report::Report;
 use crate::skipping;
 
@@ -322,7 +322,7 @@ fn on_copies(cx: Cx<'_>, raid: &str, disks: usize, fault: &str) -> Plan {
 fn plan(cx: Cx<'_>, checker: &str, stack: StackSpec) -> Plan {
     let mut plan = Plan::of_parts(cx.registry, checker, stack).expect("they are registered");
     (plan.settings.depth, plan.settings.crash_depth) = (1, 0);
-    plan
+    without_files(plan)
 }
 
 /// Returns an array of this number of disks. `first` are the options of the first disk.

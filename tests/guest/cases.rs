@@ -78,13 +78,18 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// Returns the plan of a target, with its own bounds.
+    /// Returns the plan of a target that begins without files, with its own bounds.
     pub fn plan(self, target: &str) -> Plan {
+        without_files(self.target(target))
+    }
+
+    /// Returns the plan of a target, with its own bounds.
+    pub fn target(self, target: &str) -> Plan {
         let target = self.registry.target(target).expect("the target is there");
         Plan::of(self.registry, target).expect("so are its components")
     }
 
-    /// Returns the plan of a target, one step deep.
+    /// Returns the same plan, one step deep.
     pub fn shallow(self, target: &str) -> Plan {
         let mut plan = self.plan(target);
         plan.settings.depth = 1;
@@ -169,6 +174,14 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
+}
+
+/// Returns the plan without committed files. Those of `fs-workloads` say themselves how they begin.
+pub fn without_files(mut plan: Plan) -> Plan {
+    if plan.checker.starts_with("fs-") && plan.checker != "fs-workloads" {
+        plan.checker_options = plan.checker_options.with("start", "empty");
+    }
+    plan
 }
 
 /// Returns the plan with four sampled disks per emission.

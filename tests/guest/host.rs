@@ -361,8 +361,8 @@ fn cluster(folder: &Path, run: &str) -> Result<(), String> {
 /// A transaction without its blocks, which no disk with flushes has. Its replay causes a divide
 /// error (`bugs/reiserfs-divide-by-zero`), which ends the guest.
 fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
-    let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format \
-                jsonl --out reiserfs";
+    let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --set \
+                fs-sync.start=empty --format jsonl --out reiserfs";
     let ran = explode_in(folder, args.split_whitespace());
     let found = ["fs-sync/lost/synced-by-fsync", "fs-sync/kernel-oops/mount"];
     let all = found.iter().all(|signature| ran.out.contains(signature))

@@ -8,7 +8,7 @@ use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
 use explode_runtime::writeset::Completion;
 
-use crate::cases::Cx;
+use crate::cases::{Cx, without_files};
 use crate::report::Report;
 
 /// Returns the plan of a checker on a file system, `depth` steps deep.
@@ -19,7 +19,7 @@ fn plan(cx: Cx<'_>, checker: &'static str, component: &str, options: &Options, d
     plan.settings.depth = depth;
     plan.settings.skip = false;
     (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (64, 16, 0);
-    plan
+    without_files(plan)
 }
 
 fn u64_of(count: &ExactCount) -> u64 {

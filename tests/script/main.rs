@@ -26,12 +26,22 @@ struct Finding {
     /// The end of its message and the arguments of the run that finds it. `None` if the trace is
     /// kept.
     run: Option<(&'static str, String)>,
-    /// The file system and the disk of its test of the suite. `None` if that is not run.
-    suite: Option<(&'static str, Disk)>,
+    /// Its test of the suite. `None` if that is not run.
+    suite: Option<SuiteTest>,
     /// The beginnings of the lines by which its script reports the loss.
     lost: &'static [&'static str],
     /// The disk to compare with.
     control: Control,
+}
+
+/// A test of the suite that is run.
+#[derive(Clone, Copy, Debug)]
+struct SuiteTest {
+    /// The file system.
+    system: &'static str,
+    disk: Disk,
+    /// The beginnings of the lines by which it reports the loss.
+    lost: &'static [&'static str],
 }
 
 /// The disk on which a script must find nothing.
@@ -96,7 +106,12 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
             Fate::Shows(lost) | Fate::ShowsWhole(lost) | Fate::ShowsAlone(lost) => {
                 files.extend([put()]);
                 let suite = bugs::SUITE.iter().find(|(of, ..)| *of == trace);
-                let suite = suite.map(|(_, system, disk)| (*system, *disk));
+                let loses = bugs::SUITE_LOSES.iter().find(|(of, _)| *of == trace);
+                let suite = suite.map(|(_, system, disk)| SuiteTest {
+                    system,
+                    disk: *disk,
+                    lost: loses.map_or(lost, |(_, lost)| *lost),
+                });
                 let control = match fate {
                     Fate::Shows(_) => Control::Recorded,
                     Fate::ShowsWhole(_) => Control::Unmounted,
@@ -156,7 +171,7 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     for Finding { name, suite, .. } in &findings {
         put.insert(format!("/root/{name}.sh"), made(&written, name, "sh").to_owned());
         let mut script = guests::of_script(name);
-        if let Some((system, disk)) = suite {
+        if let Some(SuiteTest { system, disk, .. }) = suite {
             let test = made(&written, name, "xfstests");
             let of = [("_load_flakey_table", Disk::Dropped), ("_log_writes_mark", Disk::Flushed)];
             for (call, of) in of {
@@ -221,7 +236,7 @@ fn judge(
         Control::Unmounted => ends_well(code, text, "unmounted, without a crash"),
         Control::None => code == 2 && text.contains("no disk of this moment that has lost nothing"),
     })?;
-    if let Some((_, disk)) = suite {
+    if let Some(SuiteTest { disk, lost, .. }) = suite {
         let golden = format!("QA output created by {name}\nSilence is golden\n");
         ends("test", &|code, text| code == 0 && text != golden && loses(text, lost))?;
         if *control == Control::Recorded || *disk != Disk::Recorded {

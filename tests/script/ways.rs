@@ -153,7 +153,8 @@ impl Ordered {
         let plan = |of: &str, stack: Option<StackSpec>| {
             let target = registry.target(of).expect("the target is there");
             let stack = stack.unwrap_or_else(|| target.stack.clone());
-            let options = Options::none().with("way", self.way).with("calls", self.calls);
+            let options = Options::none().with("way", self.way).with("start", "empty");
+            let options = options.with("calls", self.calls);
             let checker_options =
                 options.with("files", 4_u64).with("dirs", 1_u64).with("far", 16_384_u64);
             let target =

@@ -20,7 +20,7 @@ use crate::trial;
 const RUNS: [(&str, i32, &[&str]); 9] = [
     ("sqlite-off --depth 1", 1, &["corrupt", "lost", "recover-failed"]),
     ("sqlite-normal --depth 1", 0, &["lost"]),
-    ("simfiles-sync+dirsync-lies --depth 3", 1, &["lost", "resurrected"]),
+    ("simfiles-sync+dirsync-lies --depth 3", 1, &["corrupt", "lost", "resurrected"]),
     ("frail-error-mount", 1, &["mount-failed"]),
     ("frail-error-mutate", 1, &["check-failed"]),
     ("frail-kill-recover", 1, &["recover-failed"]),

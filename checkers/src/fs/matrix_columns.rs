@@ -29,7 +29,7 @@ fn column(
         name,
         about,
         checker,
-        options: Options::none(),
+        options: of_no_files(checker),
         set: Vec::new(),
         bounds,
         deepens: false,
@@ -37,6 +37,15 @@ fn column(
         promises: Vec::new(),
         histories: histories(checker),
         also_depends_on: Vec::new(),
+    }
+}
+
+/// Returns the options of a column that begins without files. Committed files have columns of their
+/// own, but for `fs-workloads`.
+fn of_no_files(checker: &str) -> Options {
+    match checker {
+        workloads::NAME => Options::none(),
+        _ => Options::none().with("start", "empty"),
     }
 }
 
@@ -180,7 +189,7 @@ fn with_more_calls(histories: &CheckedHistories) -> CheckedHistories {
 /// Returns one column per sync method.
 fn of_sync_methods() -> Vec<MatrixColumn> {
     let method = |name, about| MatrixColumn {
-        options: Options::none().with("way", name),
+        options: of_no_files(sync_methods::NAME).with("way", name),
         is_sync_method: true,
         promises: sync_methods::words(name),
         histories: vec![CheckedHistories {

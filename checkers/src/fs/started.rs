@@ -15,8 +15,8 @@ pub(in crate::fs) const START: OptionDef = OptionDef {
     name: "start",
     about: "files before the first call: empty (those of the stack), committed (two small trees, \
             synced, also mounted again), mounted (these trees, mounted again), both (empty and \
-            committed)",
-    default: "empty",
+            committed); a committed one takes a mutate",
+    default: "both",
 };
 
 /// The same for a checker whose steps are on files of its own.
@@ -24,19 +24,19 @@ pub(in crate::fs) const START_OF_STEPS: OptionDef = OptionDef {
     name: START.name,
     about: "files before the first step: empty (those of the stack), committed (files of the \
             checker, synced, also mounted again), mounted (these files, mounted again), both \
-            (empty and committed)",
+            (empty and committed); committed ones take a mutate",
     default: START.default,
 };
 
 /// Returns true if a value of the option `start` includes a start.
 type IsWanted = fn(Start) -> bool;
 
-/// The values of the option `start`, the default of most checkers first.
+/// The values of the option `start`, the default first.
 pub(in crate::fs) const STARTS: [(&str, IsWanted); 4] = [
+    ("both", |_| true),
     ("empty", |start| !start.is_committed()),
     ("committed", Start::is_committed),
     ("mounted", Start::is_remounted),
-    ("both", |_| true),
 ];
 
 /// A checker that can begin on files that are made and synced.
@@ -56,7 +56,9 @@ pub(in crate::fs) trait FromFiles: Checker + Clone {
     fn begin(&mut self, start: Start, files: &dyn Files) -> Result<(), CheckError>;
 }
 
-/// A checker whose first mutate chooses the tree on which it begins, if there are several.
+/// A checker whose first mutate chooses the tree on which it begins, if there are several. A tree
+/// that must be made takes the whole mutate: the file system may be mounted again after it. From
+/// the files of the stack the checker goes on at once.
 #[derive(Clone, Debug)]
 pub(in crate::fs) struct Started<C> {
     /// The name of the checker in the registry.
@@ -78,8 +80,7 @@ impl<C: FromFiles> Started<C> {
         let is_wanted = options.one_of(START.name, &STARTS)?;
         let mut starts = checker.starts();
         starts.retain(|start| is_wanted(*start));
-        let start = (starts == [Start::AsMade]).then_some(Start::AsMade);
-        Ok(Started { name, checker, starts, start })
+        Ok(Started { name, checker, starts, start: None })
     }
 
     /// Chooses a start and makes its files.
@@ -90,7 +91,7 @@ impl<C: FromFiles> Started<C> {
         let start = self.starts[cx.choose_at(&ChoicePoint { names: &names, ..point }) as usize];
         self.start = Some(start);
         if !start.is_committed() {
-            return Ok(());
+            return self.checker.mutate(cx);
         }
         let files = cx.stack().files()?;
         cx.without_faults(|_| self.checker.begin(start, files.as_ref()))
@@ -107,6 +108,7 @@ impl<C: FromFiles + 'static> Checker for Started<C> {
             if stack.starts_populated() {
                 self.starts = vec![Start::AsMade];
             }
+            self.start = (self.starts == [Start::AsMade]).then_some(Start::AsMade);
         }
         Ok(())
     }

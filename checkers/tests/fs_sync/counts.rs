@@ -74,6 +74,6 @@ fn a_hole_is_whole_blocks() {
     }
     // The default hole needs indirect blocks. It is explored like any other.
     let mut far = plan(&registry, "fs-sync", 2);
-    far.checker_options = Options::none();
+    far.checker_options = Options::none().with("start", "empty");
     assert_eq!(run(&registry, &far).summary.distinct, 362.into());
 }

@@ -2,6 +2,7 @@
 //! lies, and the group of calls that finds each lie.
 
 use explode_runtime::base::Options;
+use explode_runtime::check::CheckerDef;
 use explode_runtime::plan::Plan;
 use explode_runtime::stack::StackSpec;
 
@@ -156,13 +157,13 @@ fn calls_that_are_missing_are_left_out_and_named() {
     assert_eq!(run(&registry(), &plan).left_out, [""; 0]);
 }
 
-/// With five starts the first mutate chooses one: the files of the stack, or one of two committed
-/// trees, mounted again or not. A lie about files that were there at the mount is found on these
+/// By default the first mutate chooses one of five starts: the files of the stack, from which it
+/// goes on at once, or one of two committed trees, mounted again or not. A lie about files that were there at the mount is found on these
 /// trees alone.
 #[test]
 fn checkers_begin_on_committed_trees() {
     for (target, expected) in
-        [("fs-ways-fsync", [100, 147, 142, 132]), ("fs-reasonable", [134, 147, 400, 307])]
+        [("fs-ways-fsync", [109, 160, 156, 145]), ("fs-reasonable", [151, 166, 482, 443])]
     {
         let mut started = plan(&registry(), target, 2);
         started.checker_options = started.checker_options.with("start", "both");
@@ -182,6 +183,22 @@ fn checkers_begin_on_committed_trees() {
     }
 }
 
+#[test]
+fn every_checker_begins_on_committed_files_by_default() {
+    let registry = registry();
+    let start = |checker: &CheckerDef| {
+        let start = checker.options.iter().find(|option| option.name == "start")?;
+        Some((checker.name.clone().into_owned(), start.default))
+    };
+    let starts: Vec<_> = registry.checkers.iter().filter_map(start).collect();
+    assert!(starts.iter().all(|(_, default)| *default == "both"), "{starts:?}");
+    assert_eq!(starts.len(), 9, "{starts:?}");
+    let target = registry.target("fs-sync").expect("it is there");
+    let mut plan = Plan::of(&registry, target).expect("so are its components");
+    plan.settings.depth = 2;
+    counts(&plan, [124, 123, 435, 387]);
+}
+
 /// The checkers of steps begin on files of their own that are synced, also mounted again. A lie
 /// about files that were there at the mount is found on the second of these starts alone.
 #[test]
@@ -195,12 +212,12 @@ fn checkers_of_steps_begin_on_committed_files() {
         plan
     };
     let plan = |target: &str| plan(&registry(), target, 2);
-    counts(&with(&plan("fs-sync"), "both"), [36, 35, 56, 31]);
-    counts(&with(&plan("fs-moved"), "both"), [16, 15, 12, 16]);
-    counts(&with(&replaced(plan("fs-replaced")), "both"), [10, 9, 156, 54]);
-    counts(&with(&plan("fs-basic"), "both"), [43, 42, 6, 2]);
+    counts(&with(&plan("fs-sync"), "both"), [124, 123, 435, 387]);
+    counts(&with(&plan("fs-moved"), "both"), [43, 42, 424, 408]);
+    counts(&with(&replaced(plan("fs-replaced")), "both"), [15, 14, 550, 376]);
+    counts(&with(&plan("fs-basic"), "both"), [211, 210, 32, 6]);
     let failures = Plan { checker: "fs-failures".to_owned(), ..plan("fs-basic") };
-    counts(&with(&failures, "both"), [21, 20, 18, 9]);
+    counts(&with(&failures, "both"), [85, 84, 83, 67]);
 
     let mut lying = plan("fs-sync");
     lying.stack = lying.stack.plug("lying-sync", Options::none().with("lies", "old"));

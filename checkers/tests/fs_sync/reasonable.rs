@@ -30,7 +30,8 @@ fn simulated_files_are_reasonable_with_exact_counts() {
     );
     // More names, without contents.
     let mut names = plan(&registry(), "fs-reasonable", 4);
-    names.checker_options = Options::none().with("calls", "names").with("files", 3_u64);
+    let more = Options::none().with("calls", "names").with("files", 3_u64);
+    names.checker_options = more.with("start", "empty");
     assert_eq!(counted(&names), [584, 57, 1205, 12_654, 17_263]);
 }
 
@@ -113,7 +114,8 @@ fn broken(how: &str, options: Options) -> Ran {
     registry.components.push(repair_def());
     let mut plan = plan(&registry, "fs-reasonable", 3);
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
-    plan.checker_options = options.with("far", 16_384_u64).with("dirs", 0_u64).with("files", 1_u64);
+    let options = options.with("far", 16_384_u64).with("dirs", 0_u64).with("files", 1_u64);
+    plan.checker_options = options.with("start", "empty");
     // The repair must break the files only once.
     plan.settings.crash_depth = 0;
     run(&registry, &plan)

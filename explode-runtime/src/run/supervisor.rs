@@ -187,17 +187,18 @@ impl Exploring<'_, '_> {
         }
         let reported = self.run.findings.report(self.sink, self.run.time)?;
         self.run.report_progress(self.strategy.waiting(), 0, self.sink)?;
-        if result.stopped || merged.is_cut || reported.late {
+        if result.stopped || reported.late {
             // The unit did not run to its end, so a resumed run repeats it.
             return Ok(false);
         }
+        let ends = merged.is_cut;
         self.results.iter_mut().for_each(|results| results.merged(unit.id()));
         if self.kept.journal.is_some() {
             let (change, time) = (self.run.findings.change(), self.run.elapsed_ms());
             self.kept.append(&UnitRecord::new(unit, merged, change, time), reported.any);
             self.keep_files();
         }
-        Ok(true)
+        Ok(!ends)
     }
 
     /// Reports that all paths of a length are explored, if that is new.
@@ -348,6 +349,8 @@ fn repeat(
         return Err(UsageError(text.to_owned()));
     }
     run.totals.repeat(&unit, &merged);
+    // A bound has ended the run within this unit.
+    run.stopped |= merged.is_cut;
     run.findings.restore(findings);
     run.before = Duration::from_millis(elapsed_ms);
     let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();

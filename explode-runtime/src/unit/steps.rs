@@ -118,8 +118,13 @@ impl UnitSteps<'_, '_, '_> {
         drop(stack);
         self.driver.before(WorkerStep::Between);
         went?;
-        // After a fault a failed operation is no error, as in a mutate.
         if self.driver.has_gone_bad() { Ok(()) } else { finished.map_err(broken) }
+    }
+
+    /// Returns the effect of an error of a start or a chop. After a fault a failed operation is no
+    /// error, as in a mutate.
+    fn failed(&self, fault: StepError) -> UnitStop {
+        if self.driver.has_gone_bad() { UnitStop::Stopped } else { broken(fault) }
     }
 
     /// Calls the mutates, with the chops between them.
@@ -195,7 +200,8 @@ impl UnitSteps<'_, '_, '_> {
     /// Calls the checker's `init` on a mounted stack. From now on the stack's calls are logged, if
     /// that is wanted.
     fn init(&mut self, mut stack: Stack, mut checker: Box<dyn Checker>) -> Result<(), UnitStop> {
-        debug_span!("init").in_scope(|| checker.init(&stack)).map_err(broken)?;
+        let ready = debug_span!("init").in_scope(|| checker.init(&stack));
+        ready.map_err(|fault| self.failed(fault))?;
         if let Some(log) = self.driver.asking.work.get_mut().log() {
             stack.note(log);
         }
@@ -233,7 +239,7 @@ impl UnitSteps<'_, '_, '_> {
         });
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
-        let image = image.map_err(|fault| broken(fault.of("a chop failed")))?;
+        let image = image.map_err(|fault| self.failed(fault.of("a chop failed")))?;
         // A disk that has failed does not work again because the stack is started again.
         let image = self.driver.pipeline.in_condition(image);
         // The system under test has only one set of devices.
@@ -281,7 +287,7 @@ impl UnitSteps<'_, '_, '_> {
         }
         let started = self.lend(|| stack.start()).and_then(|()| backend.settle(&stack.threads()));
         let started = started.and_then(|()| self.driver.started(&stack));
-        started.map_err(broken)?;
+        started.map_err(|fault| self.failed(fault))?;
         Ok(stack)
     }
 }

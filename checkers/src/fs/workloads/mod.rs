@@ -180,10 +180,7 @@ fn made(options: &Options) -> Result<Workloads, UsageError> {
     let alphabet = options.one_of("alphabet", &Alphabet::ALL)?;
     let both = [(true, true), (true, false), (false, true)];
     let [all, first, second] = both;
-    // The first value is the default, here `both`.
-    let mut starts = STARTS;
-    starts.rotate_right(1);
-    let is_start = options.one_of("start", &starts)?;
+    let is_start = options.one_of("start", &STARTS)?;
     let named = [("both", all), ("closed", first), ("open", second)];
     let (closed, open) = options.one_of("descriptors", &named)?;
     let is_wanted = |start: &Start| {
