@@ -71,7 +71,7 @@ fn runs() -> Vec<Finding> {
             run: Some((
                 "was forced, and is gone",
                 "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 10 --samples 6 \
-                 --crash-depth 0"
+                 --crash-depth 0 --set fs-reasonable.start=empty"
                     .to_owned(),
             )),
             suite: None,
