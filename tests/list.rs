@@ -218,7 +218,7 @@ fn the_first_list_has_the_real_systems() {
     for expected in [
         "File systems of Linux (in a guest)",
         "fs-sync-SYSTEM synced data survives a crash, on SYSTEM",
-        "lost ext2, vfat, minix, msdos, udf, ntfs3, jfs, hfs",
+        "lost ext2, vfat, minix, msdos, udf, reiserfs, ntfs3, jfs, hfs",
         "clean ext2, xfs",
     ] {
         assert!(lines.iter().any(|line| line == expected), "{expected}: {text}");

@@ -40,6 +40,7 @@ pub fn all(port: &str) {
     crate::strict::all(cx, &mut report);
     crate::overlay::all(cx, &mut report);
     crate::options::all(cx, &mut report);
+    on_committed(cx, &mut report);
     two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);
@@ -174,6 +175,27 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
+}
+
+/// Without an option a run also begins on committed files, one step less deep. On ReiserFS the first
+/// fdatasync after a mount then forces nothing (`bugs/reiserfs-first-commit`).
+fn on_committed(cx: Cx<'_>, report: &mut Report) {
+    let plan = |target: &str| {
+        let mut plan = sampled(cx.target(target));
+        plan.settings.crash_depth = 0;
+        plan
+    };
+    report.case(
+        "fs-sync-ext4: also on committed files, exact counts, clean two steps deep",
+        |_| {
+            is_clean(cx, &plan("fs-sync-ext4"), [124, 6708, 328, 0], false);
+        },
+    );
+    report.case("fs-sync-reiserfs: the first fdatasync after a mount forces nothing", |_| {
+        let (_, findings) = cx.explore(&plan("fs-sync-reiserfs"));
+        let [finding] = &findings[..] else { panic!("{findings:#?}") };
+        assert_eq!(finding.signature, "fs-sync/lost/synced-by-fdatasync");
+    });
 }
 
 /// Returns the plan without committed files. Those of `fs-workloads` say themselves how they begin.
