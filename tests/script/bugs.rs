@@ -230,13 +230,15 @@ use Disk::{Dropped, Flushed, Recorded};
 
 /// The traces whose test of the suite is also run, their file systems and their disks: all with
 /// dropped writes, four whose lost writes were not flushed, two whose loss needs equal times, one
-/// in which a block is used again, and one whose disk has data that was only dirty.
-pub const SUITE: [(&str, &str, Disk); 19] = [
+/// in which a block is used again, one whose crash is within a call, and one whose disk has data
+/// that was only dirty.
+pub const SUITE: [(&str, &str, Disk); 20] = [
     ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
     ("ext2-fsync-xattr/trace", "ext2", Dropped),
     ("ext2-reused-block/trace", "ext2", Recorded),
     ("ext4-mount-sync-fallocate/size", "ext4", Recorded),
+    ("f2fs-fsync-new-xattr/trace", "f2fs", Recorded),
     ("f2fs-fsync-size/trace", "f2fs", Recorded),
     ("f2fs-fsync-two-names/dsync", "f2fs", Flushed),
     ("f2fs-fsync-two-names/trace", "f2fs", Recorded),
