@@ -40,8 +40,8 @@ fn column(
     }
 }
 
-/// Returns the options of a column that begins without files. Committed files have columns of their
-/// own, but for `fs-workloads`.
+/// Returns the options of a column that begins without files, because another column begins on
+/// committed ones. A column of `fs-workloads` begins on both.
 fn of_no_files(checker: &str) -> Options {
     match checker {
         workloads::NAME => Options::none(),

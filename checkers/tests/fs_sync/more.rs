@@ -158,8 +158,8 @@ fn calls_that_are_missing_are_left_out_and_named() {
 }
 
 /// By default the first mutate chooses one of five starts: the files of the stack, from which it
-/// goes on at once, or one of two committed trees, mounted again or not. A lie about files that were there at the mount is found on these
-/// trees alone.
+/// goes on at once, or one of two committed trees, mounted again or not. A lie about files that
+/// were there at the mount is found on these trees alone.
 #[test]
 fn checkers_begin_on_committed_trees() {
     for (target, expected) in

@@ -121,8 +121,8 @@ impl UnitSteps<'_, '_, '_> {
         if self.driver.has_gone_bad() { Ok(()) } else { finished.map_err(broken) }
     }
 
-    /// Returns the effect of an error of a start or a chop. After a fault a failed operation is no
-    /// error, as in a mutate.
+    /// Returns the effect of an error that the checked system has shown when it was started or
+    /// stopped. After a fault a failed operation is no error, as in a mutate.
     fn failed(&self, fault: StepError) -> UnitStop {
         if self.driver.has_gone_bad() { UnitStop::Stopped } else { broken(fault) }
     }
@@ -237,9 +237,10 @@ impl UnitSteps<'_, '_, '_> {
             }
             self.lend(|| stack.stop())
         });
-        let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
-        let image = image.and_then(|()| stack.devices().image());
-        let image = image.map_err(|fault| self.failed(fault.of("a chop failed")))?;
+        rest.map_err(|fault| self.failed(fault.of("a chop failed")))?;
+        let followed = self.driver.pipeline.follow(stack.devices());
+        let image = followed.and_then(|()| stack.devices().image());
+        let image = image.map_err(|fault| broken(fault.of("a chop failed")))?;
         // A disk that has failed does not work again because the stack is started again.
         let image = self.driver.pipeline.in_condition(image);
         // The system under test has only one set of devices.
@@ -285,9 +286,9 @@ impl UnitSteps<'_, '_, '_> {
         if let Some(step) = step {
             self.driver.before(step);
         }
-        let started = self.lend(|| stack.start()).and_then(|()| backend.settle(&stack.threads()));
-        let started = started.and_then(|()| self.driver.started(&stack));
-        started.map_err(|fault| self.failed(fault))?;
+        self.lend(|| stack.start()).map_err(|fault| self.failed(fault))?;
+        let settled = backend.settle(&stack.threads());
+        settled.and_then(|()| self.driver.started(&stack)).map_err(broken)?;
         Ok(stack)
     }
 }
